@@ -1,0 +1,95 @@
+/*
+ * The NetBurst machine: executed instructions in, clock cycles out. Every stage posts facts to a PMU.
+ *
+ * The machine decodes what its input gives, predicts, fetches (down wrong paths too), renames,
+ * schedules, replays, accesses memory and retires. It knows no counters, does no I/O, has no globals.
+ */
+#ifndef NETBURST_H
+#define NETBURST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "p4pmu.h"
+
+struct nb_params {
+#define P(group, name, unit, lowest, highest, text) uint32_t name;
+#include "netburst_params.def"
+#undef P
+};
+
+enum nb_param {
+#define P(group, name, unit, lowest, highest, text) NB_PARAM_##name,
+#include "netburst_params.def"
+#undef P
+    NB_PARAMS
+};
+
+struct nb_param_info {
+    const char *group, *name, *unit, *text;
+    uint32_t lowest, highest;
+    size_t offset; /* in struct nb_params */
+};
+const struct nb_param_info *nb_param_info(enum nb_param param);
+/* Whether values fit each other (powers of two, sizes that divide); else WHY says which and what was expected. */
+bool nb_params_check(const struct nb_params *params, char why[256]);
+
+#define NB_ACCESSES 4
+
+/* One executed instruction, as traces/source.h describes it. */
+struct nb_instruction {
+    uint32_t code;         /* dense number of the static instruction */
+    uint32_t repetitions;
+    uint64_t ip, next_ip;
+    uint16_t process;
+    uint8_t flags;         /* NB_INSTRUCTION_* */
+    uint8_t length;
+    uint8_t access_count;
+    struct nb_access {
+        uint64_t address;
+        uint32_t size;
+        bool write;
+    } access[NB_ACCESSES];
+};
+enum { NB_INSTRUCTION_BACKWARD = 1, NB_INSTRUCTION_INTERRUPTED = 2, NB_INSTRUCTION_SYSTEM_CALL = 4 };
+
+enum nb_input_result { NB_INPUT_OK, NB_INPUT_END };
+
+struct nb_input {
+    void *context;
+    /* The next instruction of the right path, in *OUT. END is final. */
+    enum nb_input_result (*next)(void *context, struct nb_instruction *out);
+    /* Code bytes at IP as known so far; 0 when unknown. */
+    size_t (*code_at)(void *context, uint16_t process, uint64_t ip, uint8_t bytes[15]);
+};
+
+/* Statistics: what the simulator knows of itself, beyond the counters. S(name, unit, text) */
+struct nb_stats {
+#define S(name, unit, text) uint64_t name;
+#include "netburst_stats.def"
+#undef S
+};
+
+enum nb_stop {
+    NB_STOP_END,          /* the input ended and everything retired */
+    NB_STOP_LIMIT,        /* the instruction limit of this call was reached */
+    NB_STOP_STUCK,        /* nothing retired for too long: nb_report says what waits for what */
+    NB_STOP_NO_MEMORY,
+    NB_STOP_NOT_ON_MODEL, /* an instruction the part did not have: nb_report has address and disassembly */
+};
+
+struct nb_machine;
+/* A machine in its reset state, or NULL when memory is short or the decoder cannot start. PMU and INPUT must
+ * outlive it. */
+struct nb_machine *nb_new(const struct nb_params *params, struct p4pmu *pmu,
+                          const struct nb_input *input);
+void nb_free(struct nb_machine *machine);
+/* Run until the input ends or INSTRUCTIONS more have retired. May be called again after LIMIT. */
+enum nb_stop nb_run(struct nb_machine *machine, uint64_t instructions);
+const struct nb_stats *nb_stats(const struct nb_machine *machine);
+/* Why the last nb_run stopped as it did, for STUCK and NOT_ON_MODEL. */
+const char *nb_report(const struct nb_machine *machine);
+/* Static facts about statistics for tables: name, unit, text by index; NULL past the end. */
+const char *nb_stat_describe(size_t index, const char **unit, const char **text, size_t *offset);
+
+#endif

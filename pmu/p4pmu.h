@@ -1,0 +1,229 @@
+/*
+ * libp4pmu: the performance-monitoring hardware of the Pentium 4 (NetBurst).
+ *
+ * 45 event selection control registers (ESCR), 18 counter configuration control registers (CCCR)
+ * and 18 counters of 40 bits, with the wiring between them. The library knows no pipeline and does
+ * no I/O: a machine model posts facts ("two uops retired, not bogus, logical processor 0, CPL 3"),
+ * tells how many clocks went by, and software on the other side uses RDMSR, WRMSR and RDPMC.
+ *
+ *   struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = 2});
+ *   p4pmu_wrmsr(pmu, 0, 0x3B8, 0x0200020C, NULL);      // MSR_CRU_ESCR0: uops_retired NBOGUS
+ *   p4pmu_wrmsr(pmu, 0, 0x36C, 0x00039000, NULL);      // MSR_IQ_CCCR0: enable, select 4
+ *   p4pmu_post(pmu, P4PMU_EV_uops_retired, 1u << 0, P4PMU_WHO(0, 3), 2);
+ *   p4pmu_clocks(pmu, 1);
+ *   p4pmu_rdpmc(pmu, 0, 12, &eax, &edx);
+ *
+ * One struct p4pmu is one physical package part: the counters are shared by both logical processors
+ * (SDM volume 3, table 35-41). Nothing is global; two objects are independent.
+ *
+ * Names, addresses and masks are the manual's. "SDM" is the Intel 64 and IA-32 Architectures
+ * Software Developer's Manual, 2016 edition.
+ */
+#ifndef P4PMU_H
+#define P4PMU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define P4PMU_ESCRS        45
+#define P4PMU_COUNTERS     18
+#define P4PMU_COUNTER_BITS 40
+#define P4PMU_COUNTER_MASK ((UINT64_C(1) << P4PMU_COUNTER_BITS) - 1)
+#define P4PMU_NONE         (-1)
+
+/* One name per event row of events.def: P4PMU_EV_instr_retired, P4PMU_EV_branch_retired, ... */
+enum p4pmu_event {
+#define P4PMU_EVENT(name, ...) P4PMU_EV_##name,
+#include "p4pmu_events.def"
+#undef P4PMU_EVENT
+    P4PMU_EVENTS
+};
+
+/* One name per ESCR row of p4pmu_escrs.def: P4PMU_ESCR_BSU0 (0x3A0), P4PMU_ESCR_BSU1, ... */
+enum p4pmu_escr {
+#define P4PMU_ESCR(name, ...) P4PMU_ESCR_##name,
+#include "p4pmu_escrs.def"
+#undef P4PMU_ESCR
+    P4PMU_ESCR_COUNT
+};
+
+/* Why an MSR or RDPMC access did not do what was asked; P4PMU_OK is 0. */
+enum p4pmu_fault {
+    P4PMU_OK = 0,
+    P4PMU_GP_NO_SUCH_MSR,   /* #GP: no register at this address on this model */
+    P4PMU_GP_RESERVED_BIT,  /* #GP: a bit that faults was written as 1 */
+    P4PMU_GP_NO_SUCH_INDEX, /* #GP: RDPMC with an index that selects no counter */
+    P4PMU_GP_PRIVILEGE,     /* #GP: RDPMC, RDMSR or WRMSR not allowed at this CPL */
+    P4PMU_FAULTS
+};
+
+/* A sentence for a fault, e.g. "no such MSR on this model". Never NULL. */
+const char *p4pmu_fault_text(enum p4pmu_fault fault);
+
+struct p4pmu_config {
+    unsigned model;       /* DisplayModel of family 0FH: 0, 1, 2, 3, 4 or 6 */
+    bool hyper_threading; /* two logical processors; changes ESCR[1:0], CCCR[17:16], CCCR[27] */
+};
+
+struct p4pmu;
+
+/* A PMU in its reset state, or NULL when memory is short or the model is not one of the above. */
+struct p4pmu *p4pmu_new(const struct p4pmu_config *config);
+void p4pmu_free(struct p4pmu *pmu);
+/* Back to the state after RESET (ESCRs, CCCRs 0; SDM 18.15.1, 18.15.3). */
+void p4pmu_reset(struct p4pmu *pmu);
+
+/* ---- the instructions' side ------------------------------------------------------------------ */
+
+/* RDMSR and WRMSR by logical processor LP (0 or 1). WRMSR gives what was stored through STORED when
+ * that is not NULL; nothing changes when a fault is returned. A counter read includes every fact
+ * posted and every clock passed before the call. */
+enum p4pmu_fault p4pmu_rdmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t *value);
+enum p4pmu_fault p4pmu_wrmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t value,
+                             uint64_t *stored);
+/* RDPMC: ECX[30:0] is the counter, ECX[31] asks for the fast 32-bit read (SDM volume 2, RDPMC). */
+enum p4pmu_fault p4pmu_rdpmc(struct p4pmu *pmu, unsigned lp, uint32_t ecx, uint32_t *eax,
+                             uint32_t *edx);
+
+/* ---- the machine's side: facts ---------------------------------------------------------------- */
+
+/* Who a fact belongs to: logical processor 0 or 1 and its CPL 0..3. */
+#define P4PMU_WHO(lp, cpl) ((unsigned)(((lp) << 2) | (cpl)))
+
+/* The head of struct p4pmu: for each event the sub-event bits that some ESCR in use selects. */
+struct p4pmu_watch {
+    uint16_t bits[P4PMU_EVENTS];
+};
+
+void p4pmu_post_watched(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits, unsigned who,
+                        unsigned count);
+
+/*
+ * COUNT things of EVENT happened in the present clock to WHO. BITS are the sub-event (mask) bits
+ * that describe the thing; an ESCR counts it once when its mask matches by the event's own logic
+ * (plain OR for most events). Costs a test of one word when nobody watches.
+ */
+static inline void p4pmu_post(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits,
+                              unsigned who, unsigned count)
+{
+    if (((const struct p4pmu_watch *)pmu)->bits[event] & bits)
+        p4pmu_post_watched(pmu, event, bits, who, count);
+}
+
+/*
+ * A standing condition, for events that last: from the present clock on, and until changed, each
+ * clock contributes COUNT to EVENT with sub-event BITS for WHO (global_power_events, a trace cache
+ * mode, entries in the bus queue). COUNT 0 ends it. The key is (event, bits, who).
+ * May be called while nobody watches; a later WRMSR finds the condition standing.
+ */
+void p4pmu_level(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits, unsigned who,
+                 unsigned count);
+
+/* N clocks pass (N >= 1): the posted facts belong to the first of them, standing conditions to all.
+ * The result is exactly that of N calls with 1. */
+void p4pmu_clocks(struct p4pmu *pmu, uint64_t n);
+/* Clocks passed since reset. */
+uint64_t p4pmu_now(const struct p4pmu *pmu);
+
+/* Whether logical processor LP is active (not halted, not waiting for SIPI): CCCR active-thread. */
+void p4pmu_active(struct p4pmu *pmu, unsigned lp, bool active);
+/* CPL of LP for the privilege checks of the instructions above, and CR4.PCE; 3 and true at reset
+ * would be a laboratory; the defaults after reset are CPL 0 and PCE false (SDM volume 2). */
+void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce);
+
+/* ---- the machine's side: tags ------------------------------------------------------------------ */
+
+/* Kinds of memory-side cause that replay tagging can be set up for (IA32_PEBS_ENABLE bits). */
+enum p4pmu_replay_cause {
+    P4PMU_REPLAY_L1_MISS,       /* PEBS_ENABLE bit 0 */
+    P4PMU_REPLAY_L2_MISS,       /* bit 1 */
+    P4PMU_REPLAY_DTLB_MISS,     /* bit 2 */
+    P4PMU_REPLAY_MOB,           /* bit 9, and an ESCR with MOB_load_replay */
+    P4PMU_REPLAY_SPLIT,         /* bit 10, and an ESCR with load_port_replay or store_port_replay */
+    P4PMU_REPLAY_MISPREDICT,    /* bits 15 and 16, MATRIX_VERT bit 4 */
+    P4PMU_REPLAY_CAUSES
+};
+/* Whether a uop that met CAUSE gets the replay tag now (IA32_PEBS_ENABLE bit 24 and the cause's bits,
+ * MSR_PEBS_MATRIX_VERT load/store bit, upstream ESCR where one is needed). IS_STORE: store uop. */
+bool p4pmu_replay_tag(const struct p4pmu *pmu, enum p4pmu_replay_cause cause, bool is_store,
+                      unsigned who);
+/* Whether the front end tags a load (bits = 1<<1) or store (1<<2) uop: uop_type in a RAT ESCR. */
+bool p4pmu_front_end_tag(const struct p4pmu *pmu, unsigned bits, unsigned who);
+/* The execution tags (0..15) a uop of EVENT (packed_SP_uop, ...) with sub-event BITS gets: the OR of the
+ * tag values of the ESCRs with TAG_ENABLE that select it. 0 for most, after one test. */
+unsigned p4pmu_execution_tags(const struct p4pmu *pmu, enum p4pmu_event event, unsigned bits,
+                              unsigned who);
+
+/* ---- the tables ------------------------------------------------------------------------------- */
+
+enum p4pmu_class { P4PMU_NON_RETIREMENT, P4PMU_AT_RETIREMENT };
+enum p4pmu_thread_qualification { P4PMU_TS, P4PMU_TI };
+
+struct p4pmu_subevent_info {
+    const char *name;        /* "NBOGUSNTAG" */
+    const char *aliases;     /* other tools' names, comma separated, or "" */
+    unsigned bit;            /* 0..15; ESCR bit 9 + bit */
+    const char *description; /* one phrase in our words */
+    const char *source;
+};
+
+struct p4pmu_event_info {
+    const char *name;              /* "instr_retired"; "64bit_MMX_uop" has its real name here */
+    unsigned code;                 /* event select, 6 bits */
+    enum p4pmu_class class_;
+    enum p4pmu_thread_qualification thread;
+    int escrs[2];                  /* enum p4pmu_escr or P4PMU_NONE */
+    unsigned models;               /* bit n set: family 0FH model n has it */
+    unsigned max_increment;        /* most it adds in one clock; 0 when not documented */
+    const char *description;
+    const char *source;
+    const struct p4pmu_subevent_info *subevents;
+    size_t subevent_count;
+};
+
+struct p4pmu_escr_info {
+    const char *name;    /* "MSR_CRU_ESCR0" */
+    const char *unit;    /* "CRU" */
+    uint32_t msr;        /* 0x3B8 */
+    unsigned half;       /* 0 or 1: ESCR0 or ESCR1 side of its unit */
+    unsigned select;     /* CCCR ESCR_SELECT value that reaches it */
+    uint32_t counters;   /* bit n set: counter n can listen to it */
+    unsigned models;
+};
+
+struct p4pmu_counter_info {
+    const char *name;       /* "MSR_IQ_COUNTER0" */
+    const char *cccr_name;  /* "MSR_IQ_CCCR0" */
+    uint32_t msr;           /* 0x30C */
+    uint32_t cccr_msr;      /* 0x36C */
+    const char *group;      /* "BPU", "MS", "FLAME", "IQ" */
+    unsigned half;
+};
+
+const struct p4pmu_event_info *p4pmu_event(enum p4pmu_event event);
+const struct p4pmu_escr_info *p4pmu_escr(enum p4pmu_escr escr);
+const struct p4pmu_counter_info *p4pmu_counter(unsigned counter);
+/* The ESCR that counter COUNTER hears under ESCR_SELECT SELECT, or P4PMU_NONE. */
+int p4pmu_wired_escr(unsigned counter, unsigned select);
+/* By name (events: case-insensitive), or P4PMU_NONE. */
+int p4pmu_event_by_name(const char *name);
+int p4pmu_escr_by_name(const char *name);
+/* By MSR address, or P4PMU_NONE. */
+int p4pmu_escr_by_msr(uint32_t msr);
+/* The sub-event row of EVENT by name or alias (case-insensitive), or NULL. */
+const struct p4pmu_subevent_info *p4pmu_subevent_by_name(enum p4pmu_event event, const char *name);
+
+/* ---- register fields --------------------------------------------------------------------------- */
+
+/* F(register, field, shift, length, meaning): expands to P4PMU_ESCR_EVENT_MASK_SHIFT, _LENGTH, _MASK. */
+#include "p4pmu_fields.h"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

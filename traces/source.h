@@ -1,0 +1,175 @@
+/*
+ * Where instructions come from: a live program, a recorded run, an assembled snippet.
+ *
+ * A source gives the executed instructions one by one, in program order of one logical processor's
+ * stream, each with its bytes, where it went next and which memory it touched. The reader cannot
+ * tell the kinds apart: for the same run a live source, the recording made of it and the replay of
+ * that recording give the same sequence of calls the same answers.
+ *
+ * traces/ depends on nothing of p4sim's other folders. It opens files and processes; it prints nothing.
+ */
+#ifndef TRACES_SOURCE_H
+#define TRACES_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACE_INSTRUCTION_BYTES 15
+#define TRACE_ACCESSES          4
+
+/* One read or write of an executed instruction. */
+struct trace_access {
+    uint64_t address;   /* linear address of the lowest byte */
+    uint32_t size;      /* bytes of one element (of one repetition for string instructions) */
+    bool write;
+};
+
+enum trace_flags {
+    TRACE_SYSTEM_CALL = 1 << 0,    /* int 0x80, sysenter, syscall: the kernel ran after it */
+    TRACE_REP_BACKWARD = 1 << 1,   /* string instruction with DF=1: addresses go down */
+    TRACE_INTERRUPTED = 1 << 2,    /* next_ip is not where the instruction leads: a signal handler, a fault,
+                                      or the switch to another thread or process comes next */
+};
+
+/*
+ * One executed instruction. `code` names the static instruction (process, address, bytes): equal
+ * numbers mean the same bytes at the same address, numbers are dense from 0 in order of first
+ * appearance, so a reader may keep an array of decoded instructions. When the program rewrites an
+ * instruction the new bytes get a new number.
+ * Accesses: reads first, then writes, each kind in the order of the manual's operation section
+ * (push [m]: read m, write stack; movs: read [esi], write [edi]; add [m],r: read m, write m;
+ * call [m]: read m, write stack; cmps: read [esi], read [edi]; pusha: one write of 32 bytes).
+ * A repeated string instruction is ONE instruction with `repetitions` elements (0 is possible);
+ * its accesses give the first element's address.
+ * fxsave/fxrstor/fsave and similar give one access of the whole size. prefetch gives one read.
+ */
+struct trace_instruction {
+    uint32_t code;
+    uint32_t repetitions;     /* string instructions with a rep prefix; else 1 */
+    uint64_t ip;
+    uint64_t next_ip;         /* ip of the next instruction executed by the same thread */
+    uint16_t process;         /* dense number of the address space, 0 is the first program */
+    uint16_t thread;          /* dense number of the thread, 0 is the first */
+    uint8_t flags;
+    uint8_t length;           /* bytes of the instruction */
+    uint8_t access_count;
+    struct trace_access access[TRACE_ACCESSES];
+};
+
+enum trace_result {
+    TRACE_OK = 0,         /* an instruction was delivered */
+    TRACE_END,            /* the run is over: see trace_source_end() */
+    TRACE_ERROR,          /* the source cannot go on: see trace_source_error() */
+};
+
+/* How a run ended. */
+struct trace_end {
+    enum { TRACE_ENDED_EXIT, TRACE_ENDED_SIGNAL, TRACE_ENDED_SNIPPET, TRACE_ENDED_CUT } how;
+    int status;                /* exit status, or signal number */
+    uint32_t processes;        /* address spaces seen, the first included */
+    uint32_t threads;          /* threads seen, the first included */
+    uint64_t signals;          /* signals delivered to handlers */
+    uint64_t uncounted_processes; /* children that ran outside the count, with the reason in note */
+    char note[256];            /* a sentence for the user, or "" */
+};
+
+struct trace_source;
+
+/* The table of functions behind every source (one implementation per file of this folder). */
+struct trace_source_ops {
+    enum trace_result (*next)(struct trace_source *source, struct trace_instruction *out);
+    size_t (*code_at)(struct trace_source *source, uint16_t process, uint64_t ip,
+                      uint8_t bytes[TRACE_INSTRUCTION_BYTES]);
+    double (*share_done)(const struct trace_source *source);
+    void (*interrupt)(struct trace_source *source);
+    void (*close)(struct trace_source *source);
+};
+
+struct trace_source {
+    const struct trace_source_ops *ops;
+    struct trace_end end;
+    char error[512];    /* what, where, what was expected; "" while all is well */
+    int error_status;   /* p4sim exit status that fits the error: 2 usage, 3 input cannot be used */
+};
+
+/* The next executed instruction. */
+static inline enum trace_result trace_source_next(struct trace_source *source,
+                                                  struct trace_instruction *out)
+{
+    return source->ops->next(source, out);
+}
+
+/*
+ * The program's code at IP of PROCESS as known so far: bytes copied, 0 when unknown. Known are the
+ * 4096-byte pages in which an instruction has been executed already, as they were when that last
+ * became true, so that live runs and replays know the same. For fetching down a wrong path.
+ * The bytes of an instruction just delivered are always known.
+ */
+static inline size_t trace_source_code_at(struct trace_source *source, uint16_t process,
+                                          uint64_t ip, uint8_t bytes[TRACE_INSTRUCTION_BYTES])
+{
+    return source->ops->code_at(source, process, ip, bytes);
+}
+
+/* Share of the run that is done, 0..1, or a negative number when nobody can know. */
+static inline double trace_source_share_done(const struct trace_source *source)
+{
+    return source->ops->share_done ? source->ops->share_done(source) : -1.0;
+}
+
+/* End the run early (Ctrl-C): live programs are killed, files are completed. Then close as usual. */
+static inline void trace_source_interrupt(struct trace_source *source)
+{
+    if (source->ops->interrupt)
+        source->ops->interrupt(source);
+}
+
+static inline void trace_source_close(struct trace_source *source)
+{
+    source->ops->close(source);
+}
+
+/* ---- the sources ------------------------------------------------------------------------------- */
+
+/* What CPUID tells the program: leaf and subleaf in, four registers out. NULL: the host's own answer. */
+typedef void trace_cpuid_fn(void *context, uint32_t leaf, uint32_t subleaf, uint32_t registers[4]);
+
+struct trace_live_options {
+    char *const *argv;           /* program (searched in PATH) and arguments, NULL-terminated */
+    trace_cpuid_fn *cpuid;
+    void *cpuid_context;
+    const char *record_to;       /* also record the run to this file, or NULL */
+};
+
+/* Each opener gives a source or NULL; when NULL, ERROR (512 bytes) says what, where, what was expected
+ * and *STATUS is the exit status that fits (2 usage, 3 input cannot be used). */
+
+/* A program started now under ptrace, its standard input and output untouched. */
+struct trace_source *trace_open_live(const struct trace_live_options *options, char error[512],
+                                     int *status);
+/* Whether live runs can work here at all (ptrace allowed, 32-bit programs run); else REASON says why not. */
+bool trace_live_possible(char reason[256]);
+/* A recorded run. */
+struct trace_source *trace_open_file(const char *path, char error[512], int *status);
+/* Assembly text (GNU as, AT&T or with .intel_syntax) assembled by the system's `as --32`, run from its
+ * first byte until it leaves its own code. */
+struct trace_source *trace_open_snippet(const char *text, const char *name, trace_cpuid_fn *cpuid,
+                                        void *cpuid_context, char error[512], int *status);
+
+/* What the header of a recorded run says. */
+struct trace_info {
+    uint32_t version;
+    uint64_t instructions;   /* 0 when the recording was cut short before its trailer */
+    uint64_t codes;          /* static instructions */
+    uint64_t file_bytes;
+    bool complete;
+    char program[256];       /* command line, shortened */
+    char made_by[64];
+    struct trace_end end;
+};
+/* Read the header and trailer, and every chunk's checksum when VERIFY. Same errors as the openers. */
+bool trace_file_info(const char *path, bool verify, struct trace_info *info, char error[512],
+                     int *status);
+
+#endif
