@@ -25,6 +25,8 @@ struct sim_model {
  * False with ERROR (file, line, what was expected) when it cannot be used. */
 bool sim_model_load(const char *name, struct sim_model *model, char error[512]);
 void sim_model_free(struct sim_model *model);
+/* Names of the models in the first folder that has any, sorted; how many were written (at most LIMIT). */
+size_t sim_model_names(char (*names)[32], size_t limit);
 
 /* CPUID as the model answers it; a trace_cpuid_fn whose context is a struct sim_model. */
 void sim_model_cpuid(void *model, uint32_t leaf, uint32_t subleaf, uint32_t registers[4]);
@@ -49,6 +51,7 @@ enum sim_stop {
     SIM_STOP_LIMIT,      /* max_instructions reached */
     SIM_STOP_INTERRUPTED,/* *stop became true: counts are partial */
     SIM_STOP_SOURCE_ERROR, /* the source failed in mid-run: see source->error; counts so far stand */
+    SIM_STOP_NOT_ON_MODEL, /* an instruction the part did not have: see sim_bench_report() */
     SIM_STOP_MACHINE     /* the machine stopped: see sim_bench_report() */
 };
 
