@@ -36,11 +36,18 @@ extern "C" {
 #define P4PMU_COUNTER_MASK ((UINT64_C(1) << P4PMU_COUNTER_BITS) - 1)
 #define P4PMU_NONE         (-1)
 
-/* One name per event row of events.def: P4PMU_EV_instr_retired, P4PMU_EV_branch_retired, ... */
+/* ---- register fields ---------------------------------------------------------------------------
+ */
+
+/* F(register, field, shift, length, meaning): expands to P4PMU_ESCR_EVENT_MASK_SHIFT, _LENGTH,
+ * _MASK. */
+#include "p4pmu_fields.h"
+
+/* One name per event row of p4pmu_events.def: P4PMU_EV_instr_retired, P4PMU_EV_branch_retired, ...
+ */
 enum p4pmu_event {
 #define P4PMU_EVENT(name, ...) P4PMU_EV_##name,
 #include "p4pmu_events.def"
-#undef P4PMU_EVENT
     P4PMU_EVENTS
 };
 
@@ -48,7 +55,6 @@ enum p4pmu_event {
 enum p4pmu_escr {
 #define P4PMU_ESCR(name, ...) P4PMU_ESCR_##name,
 #include "p4pmu_escrs.def"
-#undef P4PMU_ESCR
     P4PMU_ESCR_COUNT
 };
 
@@ -68,6 +74,7 @@ const char *p4pmu_fault_text(enum p4pmu_fault fault);
 struct p4pmu_config {
     unsigned model;       /* DisplayModel of family 0FH: 0, 1, 2, 3, 4 or 6 */
     bool hyper_threading; /* two logical processors; changes ESCR[1:0], CCCR[17:16], CCCR[27] */
+    unsigned stepping;    /* 0..15; IOQ_allocation behaves differently before signature F27H */
 };
 
 struct p4pmu;
@@ -81,8 +88,10 @@ void p4pmu_reset(struct p4pmu *pmu);
 /* ---- the instructions' side ------------------------------------------------------------------ */
 
 /* RDMSR and WRMSR by logical processor LP (0 or 1). WRMSR gives what was stored through STORED when
- * that is not NULL; nothing changes when a fault is returned. A counter read includes every fact
- * posted and every clock passed before the call. */
+ * that is not NULL; nothing changes when a fault is returned. A counter changes at the end of a
+ * clock: a read includes every clock passed before the call, and no fact of the clock still open. A
+ * write of an ESCR or CCCR takes effect at once: facts are matched by the registers as they stand
+ * when they are posted, and p4pmu_clocks filters by the registers as they stand then. */
 enum p4pmu_fault p4pmu_rdmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t *value);
 enum p4pmu_fault p4pmu_wrmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t value,
                              uint64_t *stored);
@@ -90,7 +99,8 @@ enum p4pmu_fault p4pmu_wrmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint6
 enum p4pmu_fault p4pmu_rdpmc(struct p4pmu *pmu, unsigned lp, uint32_t ecx, uint32_t *eax,
                              uint32_t *edx);
 
-/* ---- the machine's side: facts ---------------------------------------------------------------- */
+/* ---- the machine's side: facts ----------------------------------------------------------------
+ */
 
 /* Who a fact belongs to: logical processor 0 or 1 and its CPL 0..3. */
 #define P4PMU_WHO(lp, cpl) ((unsigned)(((lp) << 2) | (cpl)))
@@ -100,13 +110,16 @@ struct p4pmu_watch {
     uint16_t bits[P4PMU_EVENTS];
 };
 
+/* The posting path of p4pmu_post, for facts somebody watches. */
 void p4pmu_post_watched(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits, unsigned who,
                         unsigned count);
 
 /*
  * COUNT things of EVENT happened in the present clock to WHO. BITS are the sub-event (mask) bits
- * that describe the thing; an ESCR counts it once when its mask matches by the event's own logic
- * (plain OR for most events). Costs a test of one word when nobody watches.
+ * that describe the thing, at least one of them; an ESCR counts it once when its mask matches by
+ * the event's own logic (plain OR for most events). IOQ facts carry the request type in bits 0..4
+ * (1 when not known), one of ALL_READ and ALL_WRITE, one memory type and one of OWN and OTHER; BSQ
+ * facts carry the fields of their mask. Costs a test of one word when nobody watches.
  */
 static inline void p4pmu_post(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits,
                               unsigned who, unsigned count)
@@ -127,42 +140,57 @@ void p4pmu_level(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits, unsig
 /* N clocks pass (N >= 1): the posted facts belong to the first of them, standing conditions to all.
  * The result is exactly that of N calls with 1. */
 void p4pmu_clocks(struct p4pmu *pmu, uint64_t n);
+/* Standing conditions that were not taken in because memory was short; 0 in a healthy run. */
+uint64_t p4pmu_lost_levels(const struct p4pmu *pmu);
 /* Clocks passed since reset. */
 uint64_t p4pmu_now(const struct p4pmu *pmu);
 
 /* Whether logical processor LP is active (not halted, not waiting for SIPI): CCCR active-thread. */
 void p4pmu_active(struct p4pmu *pmu, unsigned lp, bool active);
+/* The package sleeps (stop-grant, or both logical processors halted and nothing to serve): clocks
+ * pass and nothing counts (SDM3 18.17). */
+void p4pmu_sleep(struct p4pmu *pmu, bool asleep);
 /* CPL of LP for the privilege checks of the instructions above, and CR4.PCE; 3 and true at reset
  * would be a laboratory; the defaults after reset are CPL 0 and PCE false (SDM volume 2). */
+/* It is also the CPL of a logical processor as thread-independent events see it beside the one a
+ * fact names (SDM3 table 18-67). */
 void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce);
 
-/* ---- the machine's side: tags ------------------------------------------------------------------ */
+/* ---- the machine's side: tags ------------------------------------------------------------------
+ */
 
 /* Kinds of memory-side cause that replay tagging can be set up for (IA32_PEBS_ENABLE bits). */
 enum p4pmu_replay_cause {
-    P4PMU_REPLAY_L1_MISS,       /* PEBS_ENABLE bit 0 */
-    P4PMU_REPLAY_L2_MISS,       /* bit 1 */
-    P4PMU_REPLAY_DTLB_MISS,     /* bit 2 */
-    P4PMU_REPLAY_MOB,           /* bit 9, and an ESCR with MOB_load_replay */
-    P4PMU_REPLAY_SPLIT,         /* bit 10, and an ESCR with load_port_replay or store_port_replay */
-    P4PMU_REPLAY_MISPREDICT,    /* bits 15 and 16, MATRIX_VERT bit 4 */
+    P4PMU_REPLAY_L1_MISS,    /* PEBS_ENABLE bit 0 */
+    P4PMU_REPLAY_L2_MISS,    /* bit 1 */
+    P4PMU_REPLAY_DTLB_MISS,  /* bit 2 */
+    P4PMU_REPLAY_MOB,        /* bit 9, and an ESCR with MOB_load_replay */
+    P4PMU_REPLAY_SPLIT,      /* bit 10, and an ESCR with load_port_replay or store_port_replay */
+    P4PMU_REPLAY_MISPREDICT, /* bits 15 and 16, MATRIX_VERT bit 4 */
     P4PMU_REPLAY_CAUSES
 };
-/* Whether a uop that met CAUSE gets the replay tag now (IA32_PEBS_ENABLE bit 24 and the cause's bits,
- * MSR_PEBS_MATRIX_VERT load/store bit, upstream ESCR where one is needed). IS_STORE: store uop. */
+/* Whether a uop that met CAUSE gets the replay tag now (IA32_PEBS_ENABLE bit 24 and the cause's
+ * bits, MSR_PEBS_MATRIX_VERT load/store bit, upstream ESCR where one is needed). IS_STORE: store
+ * uop. */
 bool p4pmu_replay_tag(const struct p4pmu *pmu, enum p4pmu_replay_cause cause, bool is_store,
                       unsigned who);
 /* Whether the front end tags a load (bits = 1<<1) or store (1<<2) uop: uop_type in a RAT ESCR. */
 bool p4pmu_front_end_tag(const struct p4pmu *pmu, unsigned bits, unsigned who);
-/* The execution tags (0..15) a uop of EVENT (packed_SP_uop, ...) with sub-event BITS gets: the OR of the
- * tag values of the ESCRs with TAG_ENABLE that select it. 0 for most, after one test. */
+/* The execution tags (0..15) a uop of EVENT (packed_SP_uop, ...) with sub-event BITS gets: the OR
+ * of the tag values of the ESCRs with TAG_ENABLE that select it. 0 for most, after one test. */
 unsigned p4pmu_execution_tags(const struct p4pmu *pmu, enum p4pmu_event event, unsigned bits,
                               unsigned who);
 
-/* ---- the tables ------------------------------------------------------------------------------- */
+/* ---- the tables -------------------------------------------------------------------------------
+ */
 
 enum p4pmu_class { P4PMU_NON_RETIREMENT, P4PMU_AT_RETIREMENT };
 enum p4pmu_thread_qualification { P4PMU_TS, P4PMU_TI };
+
+enum p4pmu_status { P4PMU_NOT_MODELLED, P4PMU_PARTLY, P4PMU_MODELLED };
+/* How an event's mask is compared with a fact: any common bit, the bus queue expressions, the
+ * fields of the bus sequence unit, or never (it only tags). */
+enum p4pmu_logic { P4PMU_OR, P4PMU_IOQ, P4PMU_BSQ, P4PMU_TAG_ONLY };
 
 struct p4pmu_subevent_info {
     const char *name;        /* "NBOGUSNTAG" */
@@ -170,39 +198,50 @@ struct p4pmu_subevent_info {
     unsigned bit;            /* 0..15; ESCR bit 9 + bit */
     const char *description; /* one phrase in our words */
     const char *source;
+    unsigned models;          /* bit n set: family 0FH model n has it */
+    enum p4pmu_status status; /* of the machine of this repository */
+    const char *why;          /* what the status leaves open, or "" */
 };
 
 struct p4pmu_event_info {
-    const char *name;              /* "instr_retired"; "64bit_MMX_uop" has its real name here */
-    unsigned code;                 /* event select, 6 bits */
+    const char *name; /* "instr_retired"; "64bit_MMX_uop" has its real name here */
+    unsigned code;    /* event select, 6 bits */
     enum p4pmu_class class_;
     enum p4pmu_thread_qualification thread;
-    int escrs[2];                  /* enum p4pmu_escr or P4PMU_NONE */
-    unsigned models;               /* bit n set: family 0FH model n has it */
-    unsigned max_increment;        /* most it adds in one clock; 0 when not documented */
+    int escrs[2];           /* enum p4pmu_escr or P4PMU_NONE */
+    unsigned models;        /* bit n set: family 0FH model n has it */
+    unsigned max_increment; /* most it adds in one clock; 0 when not documented */
     const char *description;
     const char *source;
     const struct p4pmu_subevent_info *subevents;
     size_t subevent_count;
+    enum p4pmu_logic logic;
 };
 
 struct p4pmu_escr_info {
-    const char *name;    /* "MSR_CRU_ESCR0" */
-    const char *unit;    /* "CRU" */
-    uint32_t msr;        /* 0x3B8 */
-    unsigned half;       /* 0 or 1: ESCR0 or ESCR1 side of its unit */
-    unsigned select;     /* CCCR ESCR_SELECT value that reaches it */
-    uint32_t counters;   /* bit n set: counter n can listen to it */
+    const char *name;  /* "MSR_CRU_ESCR0" */
+    const char *unit;  /* "CRU" */
+    uint32_t msr;      /* 0x3B8 */
+    unsigned half;     /* 0 or 1: ESCR0 or ESCR1 side of its unit */
+    unsigned select;   /* CCCR ESCR_SELECT value that reaches it */
+    uint32_t counters; /* bit n set: counter n can listen to it */
     unsigned models;
+    uint32_t implemented;    /* bits that hold what is written, with Hyper-Threading */
+    const char *description; /* what the unit is */
+    const char *source;
 };
 
 struct p4pmu_counter_info {
-    const char *name;       /* "MSR_IQ_COUNTER0" */
-    const char *cccr_name;  /* "MSR_IQ_CCCR0" */
-    uint32_t msr;           /* 0x30C */
-    uint32_t cccr_msr;      /* 0x36C */
-    const char *group;      /* "BPU", "MS", "FLAME", "IQ" */
+    const char *name;      /* "MSR_IQ_COUNTER0" */
+    const char *cccr_name; /* "MSR_IQ_CCCR0" */
+    uint32_t msr;          /* 0x30C */
+    uint32_t cccr_msr;     /* 0x36C */
+    const char *group;     /* "BPU", "MS", "FLAME", "IQ" */
     unsigned half;
+    int cascade_source;  /* counter whose overflow starts it by CASCADE */
+    int extended_source; /* by EXT_CASCADE, or P4PMU_NONE */
+    uint32_t extra;      /* CCCR bits without function that hold what is written */
+    const char *source;
 };
 
 const struct p4pmu_event_info *p4pmu_event(enum p4pmu_event event);
@@ -215,13 +254,10 @@ int p4pmu_event_by_name(const char *name);
 int p4pmu_escr_by_name(const char *name);
 /* By MSR address, or P4PMU_NONE. */
 int p4pmu_escr_by_msr(uint32_t msr);
+/* The event that event select CODE means in an ESCR, on any model, or P4PMU_NONE. */
+int p4pmu_event_by_code(enum p4pmu_escr escr, unsigned code);
 /* The sub-event row of EVENT by name or alias (case-insensitive), or NULL. */
 const struct p4pmu_subevent_info *p4pmu_subevent_by_name(enum p4pmu_event event, const char *name);
-
-/* ---- register fields --------------------------------------------------------------------------- */
-
-/* F(register, field, shift, length, meaning): expands to P4PMU_ESCR_EVENT_MASK_SHIFT, _LENGTH, _MASK. */
-#include "p4pmu_fields.h"
 
 #ifdef __cplusplus
 }

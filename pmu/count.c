@@ -1,0 +1,193 @@
+/*
+ * Counting: facts and clocks in, counter values out.
+ *
+ * In each clock an ESCR gives its counters a number from 0 to 15: the facts of the clock and the
+ * standing conditions it selects, clipped. A counter adds the number, or 1 when a comparison with
+ * the threshold holds, or 1 when it begins to hold (SDM3 18.15.5.2), and the active-thread filter
+ * may close the gate behind that. Between facts the input of a counter is constant, so it is not
+ * touched: SYNCED says up to which clock its value is right, and it is caught up when a fact
+ * arrives or someone looks. What must not be late, an overflow that starts another counter or asks
+ * for an interrupt, has a deadline that is computed in advance; HORIZON is the earliest.
+ *
+ * Not modelled: bsq_active_entries being updated only every other clock on models 3 and 4 (the mean
+ * is the same); lower latency of fast RDPMC.
+ */
+#include "internal.h"
+#include "match.h"
+
+static unsigned lowest(uint64_t bits)
+{
+    return (unsigned)__builtin_ctzll(bits);
+}
+
+static unsigned clip(uint64_t input)
+{
+    return input > INPUT_MAX ? INPUT_MAX : (unsigned)input;
+}
+
+/* Clocks of ADDEND each until the counter overflows; the last of them is the overflowing one. */
+static uint64_t clocks_to_overflow(const struct counter *c, unsigned addend)
+{
+    if (c->force)
+        return 1;
+    return (P4PMU_COUNTER_MASK - c->value + addend) / addend;
+}
+
+/* CLOCKS (>= 1) clocks of ADDEND (>= 1) each. True when OVF or the stage changed. */
+static bool count(struct counter *c, unsigned addend, uint64_t clocks)
+{
+    uint64_t overflow = clocks_to_overflow(c, addend);
+    bool changed = false;
+
+    if (c->stage == STAGE_OVERFLOWED) {
+        c->stage = STAGE_REQUESTED;
+        changed = true;
+    }
+    c->value = (c->value + addend * clocks) & P4PMU_COUNTER_MASK;
+    if (overflow <= clocks && c->stage == STAGE_IDLE) {
+        c->cccr |= P4PMU_CCCR_OVF_MASK;
+        c->stage = overflow < clocks ? STAGE_REQUESTED : STAGE_OVERFLOWED;
+        changed = true;
+    }
+    return changed;
+}
+
+/* One clock, or with an edge filter the first of many, whose input is INPUT. */
+static bool count_clock(struct counter *c, unsigned input)
+{
+    unsigned addend = c->addend[input];
+    if (c->edge) {
+        bool risen = addend && !c->last;
+        c->last = addend;
+        addend = risen;
+    }
+    return addend && c->gate && count(c, addend, 1);
+}
+
+static void note(struct p4pmu *pmu, unsigned counter, bool changed)
+{
+    pmu->changed |= (uint32_t)changed << counter;
+}
+
+void p4pmu_catch_up(struct p4pmu *pmu, unsigned counter)
+{
+    struct counter *c = &pmu->counter[counter];
+    uint64_t clocks = pmu->now - c->synced;
+
+    c->synced = pmu->now;
+    if (clocks == 0 || !c->running)
+        return;
+    unsigned input = clip(pmu->standing[c->escr]);
+    if (c->edge)
+        note(pmu, counter, count_clock(c, input));
+    else if (c->addend[input] && c->gate)
+        note(pmu, counter, count(c, c->addend[input], clocks));
+    if (!c->edge)
+        c->last = (c->cccr & P4PMU_CCCR_COMPARE_MASK) && c->addend[input];
+}
+
+void p4pmu_catch_up_all(struct p4pmu *pmu)
+{
+    for (unsigned i = 0; i < P4PMU_COUNTERS; i++)
+        p4pmu_catch_up(pmu, i);
+}
+
+void p4pmu_post_watched(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits, unsigned who,
+                        unsigned count)
+{
+    const struct watcher *w = pmu->watcher[event];
+    for (int i = 0; i < 2; i++, w++) {
+        if (!(w->who >> (who & 7) & 1))
+            continue;
+        if (w->logic == P4PMU_OR ? !(w->mask & bits)
+                                 : !p4pmu_match(w->logic, w->mask, bits, pmu->config.model))
+            continue;
+        pmu->pulse[w->escr] = (uint8_t)clip((uint64_t)pmu->pulse[w->escr] + count);
+        pmu->dirty |= UINT64_C(1) << w->escr;
+    }
+}
+
+/* When a counter next does something others must see, if no fact comes. */
+static uint64_t deadline(const struct p4pmu *pmu, unsigned counter)
+{
+    const struct counter *c = &pmu->counter[counter];
+    unsigned addend = c->running && c->gate ? c->addend[clip(pmu->standing[c->escr])] : 0;
+
+    if (!addend || (c->edge && c->last) || c->stage == STAGE_REQUESTED)
+        return P4PMU_NEVER;
+    uint64_t clocks = c->stage == STAGE_OVERFLOWED ? 1 : clocks_to_overflow(c, addend);
+    if (c->edge && clocks > 1)
+        return P4PMU_NEVER;
+    return c->synced + clocks;
+}
+
+static void plan_one(struct p4pmu *pmu, unsigned counter)
+{
+    uint64_t when = deadline(pmu, counter);
+    pmu->counter[counter].deadline = when;
+    if (when < pmu->horizon)
+        pmu->horizon = when;
+}
+
+void p4pmu_plan(struct p4pmu *pmu)
+{
+    pmu->horizon = P4PMU_NEVER;
+    for (uint32_t left = pmu->critical; left; left &= left - 1)
+        plan_one(pmu, lowest(left));
+}
+
+/* The first of the clocks: facts belong to it. */
+static void count_facts(struct p4pmu *pmu)
+{
+    uint32_t touched = 0;
+    for (uint64_t left = pmu->dirty; left; left &= left - 1) {
+        unsigned e = lowest(left);
+        unsigned input = clip(pmu->standing[e] + pmu->pulse[e]);
+        pmu->pulse[e] = 0;
+        for (uint32_t l = pmu->listeners[e] & pmu->running; l; l &= l - 1) {
+            unsigned i = lowest(l);
+            struct counter *c = &pmu->counter[i];
+            p4pmu_catch_up(pmu, i);
+            note(pmu, i, count_clock(c, input));
+            if (!c->edge)
+                c->last = (c->cccr & P4PMU_CCCR_COMPARE_MASK) && c->addend[input];
+            c->synced++;
+            touched |= 1u << i;
+        }
+    }
+    pmu->dirty = 0;
+    pmu->now++;
+    for (uint32_t left = touched & pmu->critical; left; left &= left - 1)
+        plan_one(pmu, lowest(left));
+    if (pmu->now >= pmu->horizon || (pmu->changed & pmu->critical))
+        p4pmu_transition(pmu);
+    pmu->changed = 0;
+}
+
+void p4pmu_clocks(struct p4pmu *pmu, uint64_t n)
+{
+    if (pmu->dirty && n) {
+        count_facts(pmu);
+        n--;
+    }
+    while (pmu->horizon != P4PMU_NEVER && n >= pmu->horizon - pmu->now) {
+        n -= pmu->horizon - pmu->now;
+        pmu->now = pmu->horizon;
+        p4pmu_transition(pmu);
+    }
+    pmu->now += n;
+}
+
+void p4pmu_transition(struct p4pmu *pmu)
+{
+    for (uint32_t left = pmu->critical; left; left &= left - 1)
+        p4pmu_catch_up(pmu, lowest(left));
+    pmu->changed = 0;
+    p4pmu_update_running(pmu);
+    p4pmu_plan(pmu);
+}
+
+uint64_t p4pmu_now(const struct p4pmu *pmu)
+{
+    return pmu->now;
+}

@@ -1,0 +1,115 @@
+/*
+ * A PMU's life: made, reset, told about the processor around it, freed.
+ *
+ * After RESET the ESCRs and CCCRs are 0 (SDM3 18.15.1, 18.15.3). The value of the counters after
+ * RESET is not documented; they are 0 here (model choice: the least surprising).
+ */
+#include "internal.h"
+#include "registers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool known(const struct p4pmu_config *config)
+{
+    return config->model < 32 && (P4PMU_ALL_MODELS >> config->model & 1);
+}
+
+/* event_at: what each event select means in each ESCR on this model. */
+static void map_events(struct p4pmu *pmu)
+{
+    for (int e = 0; e < P4PMU_ESCRS; e++)
+        for (unsigned code = 0; code < SELECTS; code++) {
+            int event = p4pmu_event_by_code((enum p4pmu_escr)e, code);
+            bool there = event != P4PMU_NONE &&
+                         (p4pmu_event((enum p4pmu_event)event)->models >> pmu->config.model & 1);
+            pmu->event_at[e][code] = (int8_t)(there ? event : P4PMU_NONE);
+        }
+}
+
+struct p4pmu *p4pmu_new(const struct p4pmu_config *config)
+{
+    if (!known(config))
+        return NULL;
+    struct p4pmu *pmu = calloc(1, sizeof *pmu);
+    if (!pmu)
+        return NULL;
+    pmu->config = *config;
+    map_events(pmu);
+    p4pmu_reset(pmu);
+    return pmu;
+}
+
+static void drop_levels(struct p4pmu *pmu)
+{
+    for (int i = 0; i < (int)P4PMU_EVENTS; i++)
+        free(pmu->levels[i].items);
+    memset(pmu->levels, 0, sizeof pmu->levels);
+}
+
+void p4pmu_free(struct p4pmu *pmu)
+{
+    if (pmu)
+        drop_levels(pmu);
+    free(pmu);
+}
+
+void p4pmu_reset(struct p4pmu *pmu)
+{
+    drop_levels(pmu);
+    memset(pmu->counter, 0, sizeof pmu->counter);
+    memset(pmu->escr, 0, sizeof pmu->escr);
+    memset(pmu->pulse, 0, sizeof pmu->pulse);
+    pmu->now = pmu->dirty = pmu->lost_levels = 0;
+    pmu->running = pmu->changed = 0;
+    pmu->active = 1; /* the other logical processor waits for SIPI */
+    pmu->user = 0;
+    pmu->asleep = false;
+    for (int lp = 0; lp < 2; lp++) {
+        pmu->cpl[lp] = 0;
+        pmu->cr4_pce[lp] = false;
+    }
+    p4pmu_reset_msrs(pmu);
+    p4pmu_configure(pmu);
+}
+
+/* Something other than a register changed that the filters depend on. */
+static void reconfigure(struct p4pmu *pmu)
+{
+    p4pmu_catch_up_all(pmu);
+    pmu->changed = 0;
+    p4pmu_configure(pmu);
+}
+
+void p4pmu_active(struct p4pmu *pmu, unsigned lp, bool active)
+{
+    unsigned bit = 1u << (lp & 1);
+    if (!(pmu->active & bit) == !active)
+        return;
+    p4pmu_catch_up_all(pmu);
+    pmu->active ^= bit;
+    reconfigure(pmu);
+}
+
+void p4pmu_sleep(struct p4pmu *pmu, bool asleep)
+{
+    if (pmu->asleep == asleep)
+        return;
+    p4pmu_catch_up_all(pmu);
+    pmu->asleep = asleep;
+    reconfigure(pmu);
+}
+
+void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce)
+{
+    unsigned bit = 1u << (lp & 1);
+    unsigned user = cpl ? pmu->user | bit : pmu->user & ~bit;
+
+    pmu->cpl[lp & 1] = cpl & 3;
+    pmu->cr4_pce[lp & 1] = cr4_pce;
+    if (user == pmu->user)
+        return;
+    pmu->user = user;
+    if (pmu->config.hyper_threading) /* thread-independent events ask for the other's CPL */
+        reconfigure(pmu);
+}
