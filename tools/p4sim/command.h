@@ -1,0 +1,31 @@
+/* What the commands of p4sim share. */
+#ifndef P4SIM_COMMAND_H
+#define P4SIM_COMMAND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define P4SIM_DEFAULT_MODEL "northwood"
+
+enum exit_status {
+    EXIT_DONE = 0,        /* all was done */
+    EXIT_CHECK = 1,       /* what was checked is not so */
+    EXIT_USAGE = 2,       /* the command line, or events that cannot be counted together */
+    EXIT_INPUT = 3,       /* a file, program or model cannot be used, or output cannot be written */
+    EXIT_MACHINE = 4,     /* the simulated machine stopped: a defect of p4sim */
+    EXIT_INTERRUPT = 128, /* plus the signal's number: 130 after Ctrl-C */
+};
+
+/* "p4sim COMMAND: message" on standard error; gives STATUS back. */
+int complain(int status, const char *command, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+int command_stat(int argc, char **argv);
+int command_list(int argc, char **argv);
+int command_trace(int argc, char **argv);
+
+/* Close FILE; false when anything written to it was lost. Standard streams are flushed, not closed.
+ */
+bool close_output(FILE *file);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * p4sim: one program, several commands. `p4sim COMMAND --help` explains each.
+ */
+#include "command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+};
+
+static const struct command commands[] = {
+    {"stat", command_stat, "count events over a run of a program, a recording or a snippet"},
+    {"list", command_list, "events, sub-events, metrics and processor models"},
+    {"trace", command_trace, "record a run, show or verify a recording"},
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void usage(FILE *out)
+{
+    fputs(
+        "usage: p4sim COMMAND [ARGUMENTS]\n"
+        "       p4sim --help | --version\n\n"
+        "Runs IA-32 programs on a simulated Pentium 4 and counts with its performance-monitoring\n"
+        "hardware.\n\ncommands:\n",
+        out);
+    for (unsigned i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-8s%s\n", commands[i].name, commands[i].summary);
+    fputs("\n'p4sim COMMAND --help' explains a command, 'man p4sim' the whole.\n"
+          "example: p4sim stat -e instr_retired,uops_retired:NBOGUS -- ./program\n",
+          out);
+}
+
+int complain(int status, const char *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "p4sim%s%s: ", command[0] ? " " : "", command);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return status;
+}
+
+bool close_output(FILE *file)
+{
+    bool good = !ferror(file);
+    if (file == stdout || file == stderr)
+        return fflush(file) == 0 && good;
+    return fclose(file) == 0 && good;
+}
+
+static int run_command(int argc, char **argv)
+{
+    for (unsigned i = 0; i < COMMANDS; i++) {
+        if (!strcmp(argv[0], commands[i].name))
+            return commands[i].run(argc, argv);
+    }
+    return complain(EXIT_USAGE, "", "unknown command '%s'; 'p4sim --help' lists the commands",
+                    argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+    if (argc < 2) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        usage(stdout);
+        status = EXIT_DONE;
+    } else if (!strcmp(argv[1], "--version")) {
+        puts("p4sim " P4SIM_VERSION);
+        status = EXIT_DONE;
+    } else {
+        status = run_command(argc - 1, argv + 1);
+    }
+    if (!close_output(stdout) && status == EXIT_DONE)
+        status = complain(EXIT_INPUT, "", "standard output: %s", strerror(errno));
+    return status;
+}

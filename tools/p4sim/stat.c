@@ -1,0 +1,368 @@
+/*
+ * p4sim stat: count events over a run.
+ *
+ * The command line becomes struct stat_options, the events become requests, stat_run.c runs them
+ * and stat_table.c or stat_data.c prints. Standard output stays the program's own: the table goes
+ * to standard error like that of perf stat, or to -o FILE.
+ */
+#define _GNU_SOURCE
+#include "stat.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const default_events[] = {
+    "global_power_events:RUNNING", "instr_retired", "uops_retired", "branch_retired",
+    "branch_retired:MMNM+MMTM",
+};
+
+static const char help[] =
+    "usage: p4sim stat [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "       p4sim stat [OPTIONS] --trace FILE | --snippet FILE.s | --asm 'TEXT'\n\n"
+    "Runs a 32-bit program, a recording or a piece of assembly on a simulated Pentium 4 and "
+    "counts\n"
+    "events with its performance-monitoring counters.\n\n"
+    "what to count\n"
+    "  -e, --event LIST        events, separated by commas; may be repeated:\n"
+    "                            NAME[:SUB+SUB...][:MODIFIER...]   branch_retired:MMTM+MMNM:u\n"
+    "                            METRIC[:MODIFIER...]              1stL_cache_load_miss_retired\n"
+    "                            CCCR/ESCR@COUNTER                 raw registers, hexadecimal\n"
+    "                          modifiers: u (CPL 1-3), k (CPL 0), t=N (clocks with more than N),\n"
+    "                          cmpl (N or fewer), e (rising edges), c=N (counter N), tag=N\n"
+    "      --passes N          run the same instructions up to N times when events do not fit at\n"
+    "                          once (default 2; 1 refuses)\n"
+    "      --pebs-enable V     write V to IA32_PEBS_ENABLE\n"
+    "      --pebs-matrix-vert V  write V to MSR_PEBS_MATRIX_VERT\n\n"
+    "what to run\n"
+    "      --trace FILE        replay a recording\n"
+    "      --snippet FILE      assemble and run a file\n"
+    "      --asm TEXT          assemble and run a text\n"
+    "      --record FILE       also record the program's run\n"
+    "      --max-instructions N  stop after N instructions\n"
+    "  -m, --model NAME        processor model or a model file (default " P4SIM_DEFAULT_MODEL ")\n"
+    "      --list-models       show the models\n\n"
+    "what to print\n"
+    "  -o, --output FILE       write the result to FILE (default: the table to standard error, "
+    "data to\n"
+    "                          standard output)\n"
+    "      --json, --csv       data instead of the table\n"
+    "      --registers         show the registers used\n"
+    "      --stats             show the machine's own statistics\n"
+    "      --no-progress       no progress line on the terminal\n"
+    "      --help              this text\n\n"
+    "exit status: 0 done, 2 usage or events that do not fit, 3 input cannot be used or output not\n"
+    "written, 4 the simulated machine stopped, 130 after Ctrl-C (counts so far are printed as "
+    "partial).\n";
+
+enum option_code {
+    OPT_TRACE = 256,
+    OPT_SNIPPET,
+    OPT_ASM,
+    OPT_RECORD,
+    OPT_MAX,
+    OPT_PASSES,
+    OPT_PEBS_ENABLE,
+    OPT_MATRIX,
+    OPT_JSON,
+    OPT_CSV,
+    OPT_REGISTERS,
+    OPT_STATS,
+    OPT_NO_PROGRESS,
+    OPT_LIST_MODELS,
+    OPT_HELP,
+};
+
+static const struct option long_options[] = {
+    {"event", required_argument, NULL, 'e'},
+    {"model", required_argument, NULL, 'm'},
+    {"output", required_argument, NULL, 'o'},
+    {"trace", required_argument, NULL, OPT_TRACE},
+    {"snippet", required_argument, NULL, OPT_SNIPPET},
+    {"asm", required_argument, NULL, OPT_ASM},
+    {"record", required_argument, NULL, OPT_RECORD},
+    {"max-instructions", required_argument, NULL, OPT_MAX},
+    {"passes", required_argument, NULL, OPT_PASSES},
+    {"pebs-enable", required_argument, NULL, OPT_PEBS_ENABLE},
+    {"pebs-matrix-vert", required_argument, NULL, OPT_MATRIX},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"csv", no_argument, NULL, OPT_CSV},
+    {"registers", no_argument, NULL, OPT_REGISTERS},
+    {"stats", no_argument, NULL, OPT_STATS},
+    {"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
+    {"list-models", no_argument, NULL, OPT_LIST_MODELS},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+/* ---- options -----------------------------------------------------------------------------------
+ */
+
+enum { GO_ON = -1 }; /* no exit status yet */
+
+static int take_number(const char *option, const char *text, uint64_t lowest, uint64_t highest,
+                       uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 0);
+    if (errno || end == text || *end || text[0] == '-' || *value < lowest || *value > highest)
+        return complain(EXIT_USAGE, "stat", "--%s '%s': expected a number from %llu to %llu",
+                        option, text, (unsigned long long)lowest, (unsigned long long)highest);
+    return GO_ON;
+}
+
+/* Add the events of a comma-separated list; the parts are kept in memory that lives as long as we
+ * do. */
+static int take_events(struct stat_options *options, const char *list)
+{
+    char *copy = strdup(list);
+    if (!copy)
+        return complain(EXIT_MACHINE, "stat", "out of memory");
+    for (char *part; (part = strsep(&copy, ","));) {
+        if (!*part)
+            return complain(EXIT_USAGE, "stat", "-e '%s': there is an empty event between commas",
+                            list);
+        if (options->event_count == STAT_EVENTS)
+            return complain(EXIT_USAGE, "stat", "more than %d events", STAT_EVENTS);
+        options->events[options->event_count++] = part;
+    }
+    return GO_ON;
+}
+
+static int take_source(struct stat_options *options, bool *given, enum stat_source source,
+                       const char *path, const char *assembly)
+{
+    if (*given)
+        return complain(EXIT_USAGE, "stat", "give one of --trace, --snippet, --asm, not several");
+    *given = true;
+    options->source = source;
+    options->path = path;
+    options->assembly = assembly;
+    return GO_ON;
+}
+
+static int take_replay(struct stat_options *options, int code, const char *text)
+{
+    uint64_t *value =
+        code == OPT_MATRIX ? &options->replay.pebs_matrix_vert : &options->replay.pebs_enable;
+    options->replay.given = true;
+    return take_number(code == OPT_MATRIX ? "pebs-matrix-vert" : "pebs-enable", text, 0, UINT32_MAX,
+                       value);
+}
+
+static int list_models(void)
+{
+    char names[32][32], error[512];
+    size_t count = sim_model_names(names, 32);
+    for (size_t i = 0; i < count; i++) {
+        struct sim_model model;
+        if (!sim_model_load(names[i], &model, error))
+            return complain(EXIT_INPUT, "stat", "%s", error);
+        printf("%-16s%s\n", model.name, model.title);
+        sim_model_free(&model);
+    }
+    return count ? EXIT_DONE
+                 : complain(EXIT_INPUT, "stat", "no models folder was found; set P4SIM_CONFIGS");
+}
+
+static int take_flag(struct stat_options *options, int code)
+{
+    switch (code) {
+    case OPT_JSON:
+        options->format = STAT_JSON;
+        return GO_ON;
+    case OPT_CSV:
+        options->format = STAT_CSV;
+        return GO_ON;
+    case OPT_REGISTERS:
+        options->registers = true;
+        return GO_ON;
+    case OPT_STATS:
+        options->statistics = true;
+        return GO_ON;
+    case OPT_NO_PROGRESS:
+        options->no_progress = true;
+        return GO_ON;
+    case OPT_LIST_MODELS:
+        return list_models();
+    case OPT_HELP:
+        fputs(help, stdout);
+        return EXIT_DONE;
+    default: /* getopt_long has complained */
+        return complain(EXIT_USAGE, "stat", "'p4sim stat --help' shows the options");
+    }
+}
+
+static int take_option(struct stat_options *options, bool *given, int code, const char *text)
+{
+    uint64_t value = 0;
+    int status = GO_ON;
+    switch (code) {
+    case 'e':
+        return take_events(options, text);
+    case 'm':
+        options->model = text;
+        return GO_ON;
+    case 'o':
+        options->output = text;
+        return GO_ON;
+    case OPT_TRACE:
+        return take_source(options, given, STAT_TRACE, text, NULL);
+    case OPT_SNIPPET:
+        return take_source(options, given, STAT_SNIPPET, text, NULL);
+    case OPT_ASM:
+        return take_source(options, given, STAT_SNIPPET, NULL, text);
+    case OPT_RECORD:
+        options->record = text;
+        return GO_ON;
+    case OPT_MAX:
+        return take_number("max-instructions", text, 1, UINT64_MAX / 2, &options->max_instructions);
+    case OPT_PASSES:
+        status = take_number("passes", text, 1, STAT_EVENTS, &value);
+        options->passes = (unsigned)value;
+        return status;
+    case OPT_PEBS_ENABLE:
+    case OPT_MATRIX:
+        return take_replay(options, code, text);
+    default:
+        return take_flag(options, code);
+    }
+}
+
+static int check_source(struct stat_options *options, bool given, int argc, char **argv)
+{
+    if (!given) {
+        if (optind == argc)
+            return complain(EXIT_USAGE, "stat",
+                            "nothing to run: give a program, --trace, --snippet or --asm");
+        options->argv = argv + optind;
+        return GO_ON;
+    }
+    if (optind < argc)
+        return complain(EXIT_USAGE, "stat",
+                        "'%s': give a program or a recording or snippet, not both", argv[optind]);
+    if (options->record)
+        return complain(EXIT_USAGE, "stat",
+                        "--record is for programs; recordings and snippets are files already");
+    return GO_ON;
+}
+
+static int take_options(struct stat_options *options, int argc, char **argv)
+{
+    bool given = false;
+    int code, status = GO_ON;
+    optind = 1;
+    while (status == GO_ON &&
+           (code = getopt_long(argc, argv, "+e:m:o:h", long_options, NULL)) != -1)
+        status = take_option(options, &given, code == 'h' ? OPT_HELP : code, optarg);
+    return status == GO_ON ? check_source(options, given, argc, argv) : status;
+}
+
+/* ---- preparing ---------------------------------------------------------------------------------
+ */
+
+static void name_run(const struct stat_options *options, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    if (options->source != STAT_PROGRAM) {
+        snprintf(out, size, "%s", options->path ? options->path : options->assembly);
+        return;
+    }
+    for (char *const *word = options->argv; *word && used < size; word++) {
+        int n = snprintf(out + used, size - used, "%s%s", used ? " " : "", *word);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static bool model_is_known(const char *name)
+{
+    char names[32][32];
+    size_t count = sim_model_names(names, 32);
+    bool known = strchr(name, '/') || strchr(name, '.') || count == 0;
+    for (size_t i = 0; i < count; i++)
+        known = known || !strcmp(names[i], name);
+    return known;
+}
+
+static int prepare(const struct stat_options *options, struct stat_result *result)
+{
+    char error[512];
+    size_t defaults = sizeof default_events / sizeof default_events[0];
+    size_t count = options->event_count ? options->event_count : defaults;
+    const char *const *events = options->event_count ? options->events : default_events;
+    if (!sim_model_load(options->model, &result->model, error))
+        return complain(model_is_known(options->model) ? EXIT_INPUT : EXIT_USAGE, "stat", "%s",
+                        error);
+    for (size_t i = 0; i < count; i++) {
+        struct stat_row *row = &result->rows[result->row_count++];
+        if (!sim_request_parse(events[i], result->model.params.family_model, &row->request, error))
+            return complain(EXIT_USAGE, "stat", "%s", error);
+    }
+    result->source = options->source;
+    name_run(options, result->what, sizeof result->what);
+    return stat_plan(options, result);
+}
+
+/* ---- printing ----------------------------------------------------------------------------------
+ */
+
+static bool print_result(FILE *out, const struct stat_options *options,
+                         const struct stat_result *result)
+{
+    if (options->format == STAT_JSON)
+        return stat_print_json(out, options, result);
+    if (options->format == STAT_CSV)
+        stat_print_csv(out, options, result);
+    else
+        stat_print_table(out, options, result);
+    return true;
+}
+
+/* Opened before the run, so that a name that cannot be written costs no hour of simulation. */
+static FILE *open_output(const struct stat_options *options)
+{
+    if (!options->output)
+        return options->format == STAT_TABLE ? stderr : stdout;
+    return fopen(options->output, "w");
+}
+
+static int report(FILE *out, const struct stat_options *options, const struct stat_result *result)
+{
+    bool good = print_result(out, options, result);
+    bool elsewhere = out != stderr;
+    good = close_output(out) && good;
+    if (!good)
+        return complain(EXIT_INPUT, "stat", "%s: %s; the result is not written",
+                        options->output ? options->output : "standard output", strerror(errno));
+    if (elsewhere && result->trouble[0] && result->stop != SIM_STOP_LIMIT)
+        complain(0, "stat", "%s", result->trouble);
+    return result->status;
+}
+
+int command_stat(int argc, char **argv)
+{
+    struct stat_options options = {.model = P4SIM_DEFAULT_MODEL, .passes = 2};
+    int status = take_options(&options, argc, argv);
+    if (status != GO_ON)
+        return status;
+    struct stat_result *result = calloc(1, sizeof *result);
+    if (!result)
+        return complain(EXIT_MACHINE, "stat", "out of memory");
+    FILE *out = NULL;
+    status = prepare(&options, result);
+    if (!status && !(out = open_output(&options)))
+        status = complain(EXIT_INPUT, "stat", "%s: %s", options.output, strerror(errno));
+    if (!status)
+        status = stat_run(&options, result);
+    if (!status)
+        status = report(out, &options, result);
+    else if (out)
+        close_output(out);
+    sim_model_free(&result->model);
+    free(result);
+    return status;
+}

@@ -1,0 +1,101 @@
+/* p4sim stat: options in, one result out, three ways to print it. */
+#ifndef P4SIM_STAT_H
+#define P4SIM_STAT_H
+
+#include "command.h"
+#include "fit.h"
+#include "sim.h"
+
+enum { STAT_EVENTS = 64 };
+
+enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
+enum stat_source { STAT_PROGRAM, STAT_TRACE, STAT_SNIPPET };
+
+struct stat_options {
+    const char *model;
+    const char *output; /* NULL: standard error for the table, standard output for data */
+    enum stat_format format;
+    bool registers, statistics, no_progress;
+    const char *record;
+    uint64_t max_instructions;
+    unsigned passes; /* most runs over the same instructions */
+    struct sim_replay_registers replay;
+    enum stat_source source;
+    char *const *argv;    /* STAT_PROGRAM */
+    const char *path;     /* STAT_TRACE, STAT_SNIPPET from a file */
+    const char *assembly; /* STAT_SNIPPET from the command line */
+    const char *events[STAT_EVENTS];
+    size_t event_count;
+};
+
+/* One event of the result. */
+struct stat_row {
+    struct sim_request request;
+    unsigned pass;        /* from 0 */
+    struct sim_slot slot; /* counter and ESCR; valid unless !placed */
+    bool placed;
+    struct sim_slot upstream;
+    bool has_upstream;
+    bool counted;
+    uint64_t count;
+    const char *why_not; /* when not counted */
+};
+
+struct stat_pass {
+    struct sim_plan plan;
+    size_t members[SIM_FIT_MAX];
+};
+
+struct stat_result {
+    struct sim_model model;
+    char what[512]; /* the program, recording or snippet as the user named it */
+    enum stat_source source;
+    struct stat_row rows[STAT_EVENTS];
+    size_t row_count;
+    struct stat_pass passes[STAT_EVENTS];
+    size_t pass_count, passes_run;
+    char split[512]; /* why there is more than one pass */
+    struct nb_stats stats;
+    double seconds;
+    enum sim_stop stop;
+    bool partial;
+    char trouble[600];    /* what ended the run early, or "" */
+    struct trace_end end; /* how the program ended */
+    int signal;           /* that interrupted us, or 0 */
+    int status;           /* exit status of the command */
+};
+
+/* Split the rows into passes; a complaint and its status when they do not fit, 0 when they do. */
+int stat_plan(const struct stat_options *options, struct stat_result *result);
+/* Run all passes. 0, or a status after a complaint when there is nothing to print. */
+int stat_run(const struct stat_options *options, struct stat_result *result);
+
+void stat_print_table(FILE *out, const struct stat_options *options,
+                      const struct stat_result *result);
+bool stat_print_json(FILE *out, const struct stat_options *options,
+                     const struct stat_result *result);
+void stat_print_csv(FILE *out, const struct stat_options *options,
+                    const struct stat_result *result);
+
+/* "live", "recording" or "snippet", for readers of data. */
+const char *stat_source_name(enum stat_source source);
+/* How the program ended, in words: "exited with status 0". */
+void stat_end_text(const struct stat_result *result, char *out, size_t size);
+
+/* A count set in relation to another: value and unit, e.g. 0.52 and "per clock". */
+struct stat_derived {
+    bool known;
+    double value;
+    const char *unit;
+};
+struct stat_derived stat_derive(const struct stat_row *row, const struct nb_stats *stats);
+
+/* The progress line on a terminal; a sim_run_options.progress. The context is a struct
+ * stat_progress. */
+struct stat_progress {
+    unsigned pass, passes;
+};
+void stat_progress_show(void *context, const struct sim_progress *progress);
+void stat_progress_clear(void);
+
+#endif

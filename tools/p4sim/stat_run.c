@@ -1,0 +1,334 @@
+/*
+ * Running: programme the counters, let the machine run, read them back; more than once when the
+ * events do not fit at once.
+ *
+ * A second pass repeats the very same instructions: a recording and a snippet are opened again, a
+ * live program is recorded in its first pass and replayed in the others. The machine is
+ * deterministic, so all passes take the same clocks, and this is checked.
+ */
+#define _GNU_SOURCE
+#include "stat.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int interrupted; /* the signal that asks us to stop; 0: none */
+
+static void on_signal(int number)
+{
+    interrupted = number;
+}
+
+/* Once: a second Ctrl-C ends p4sim the hard way. */
+static void listen_to_signals(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- passes ------------------------------------------------------------------------------------
+ */
+
+static bool fits_with(const struct stat_options *options, const struct stat_result *result,
+                      struct stat_pass *pass, size_t row, struct sim_conflict *conflict)
+{
+    static struct sim_request requests[SIM_FIT_MAX + 1];
+    size_t count = pass->plan.count;
+    struct sim_plan plan;
+    for (size_t i = 0; i < count; i++)
+        requests[i] = result->rows[pass->members[i]].request;
+    requests[count] = result->rows[row].request;
+    if (!sim_fit(requests, count + 1, &options->replay, &plan, conflict))
+        return false;
+    pass->plan = plan;
+    pass->members[count] = row;
+    return true;
+}
+
+/* The first pass with room for ROW, a new one when there is none; the first conflict met is kept.
+ */
+static int place_row(const struct stat_options *options, struct stat_result *result, size_t row)
+{
+    struct sim_conflict conflict;
+    for (size_t p = 0; p < result->pass_count; p++) {
+        if (fits_with(options, result, &result->passes[p], row, &conflict))
+            return 0;
+        if (!result->split[0])
+            snprintf(result->split, sizeof result->split, "%s", conflict.text);
+    }
+    struct stat_pass *fresh = &result->passes[result->pass_count];
+    if (!fits_with(options, result, fresh, row, &conflict))
+        return complain(EXIT_USAGE, "stat", "%s", conflict.text);
+    result->pass_count++;
+    return 0;
+}
+
+int stat_plan(const struct stat_options *options, struct stat_result *result)
+{
+    for (size_t i = 0; i < result->row_count; i++) {
+        int status = place_row(options, result, i);
+        if (status)
+            return status;
+    }
+    if (result->pass_count > options->passes)
+        return complain(
+            EXIT_USAGE, "stat",
+            "the events do not fit: %s. They need %zu passes over the same instructions and "
+            "%u %s allowed; ask for fewer events or give --passes %zu",
+            result->split, result->pass_count, options->passes, options->passes == 1 ? "is" : "are",
+            result->pass_count);
+    if (result->pass_count == 0)
+        result->pass_count = 1;
+    for (size_t p = 0; p < result->pass_count; p++) {
+        const struct stat_pass *pass = &result->passes[p];
+        for (size_t i = 0; i < pass->plan.count; i++) {
+            struct stat_row *row = &result->rows[pass->members[i]];
+            unsigned upstream = pass->plan.request_upstream[i];
+            row->pass = (unsigned)p;
+            row->slot = pass->plan.slots[i];
+            row->placed = true;
+            row->has_upstream = upstream != 0;
+            if (upstream)
+                row->upstream = pass->plan.upstream[upstream - 1];
+        }
+    }
+    return 0;
+}
+
+/* ---- sources -----------------------------------------------------------------------------------
+ */
+
+static struct trace_source *open_program(const struct stat_options *options,
+                                         struct stat_result *result, const char *record_to,
+                                         char error[512], int *status)
+{
+    return trace_open_live(&(struct trace_live_options){.argv = options->argv,
+                                                        .cpuid = sim_model_cpuid,
+                                                        .cpuid_context = &result->model,
+                                                        .record_to = record_to},
+                           error, status);
+}
+
+static char *read_file(const char *path, char error[512])
+{
+    enum { LIMIT = 1 << 20 };
+    FILE *file = fopen(path, "r");
+    char *text = file ? malloc(LIMIT) : NULL;
+    size_t length = text ? fread(text, 1, LIMIT, file) : 0;
+    bool good = text && !ferror(file) && length < LIMIT;
+    if (good)
+        text[length] = '\0';
+    else
+        snprintf(error, 512, "%.300s: %s", path,
+                 length == LIMIT ? "larger than 1 MB; expected a short assembly file"
+                                 : strerror(errno));
+    if (file)
+        fclose(file);
+    if (!good) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static struct trace_source *open_snippet(const struct stat_options *options,
+                                         struct stat_result *result, char error[512], int *status)
+{
+    char *text = options->path ? read_file(options->path, error) : NULL;
+    if (options->path && !text) {
+        *status = EXIT_INPUT;
+        return NULL;
+    }
+    struct trace_source *source = trace_open_snippet(
+        text ? text : options->assembly, options->path ? options->path : "the command line",
+        sim_model_cpuid, &result->model, error, status);
+    free(text);
+    return source;
+}
+
+static struct trace_source *open_source(const struct stat_options *options,
+                                        struct stat_result *result, const char *recording,
+                                        size_t pass, char error[512], int *status)
+{
+    *status = EXIT_INPUT;
+    if (options->source == STAT_TRACE)
+        return trace_open_file(options->path, error, status);
+    if (options->source == STAT_SNIPPET)
+        return open_snippet(options, result, error, status);
+    if (pass == 0)
+        return open_program(options, result, recording, error, status);
+    return trace_open_file(recording, error, status);
+}
+
+/* ---- one pass ----------------------------------------------------------------------------------
+ */
+
+static bool read_rows(struct sim_bench *bench, struct stat_result *result, size_t pass,
+                      char error[512])
+{
+    const struct stat_pass *p = &result->passes[pass];
+    p4pmu_privilege(sim_bench_pmu(bench), 0, 0, true);
+    if (!sim_halt(sim_bench_pmu(bench), &p->plan, error))
+        return false;
+    for (size_t i = 0; i < p->plan.count; i++) {
+        struct stat_row *row = &result->rows[p->members[i]];
+        if (!sim_read(sim_bench_pmu(bench), &row->slot, &row->count, error))
+            return false;
+        row->why_not = sim_request_cannot_count(&row->request);
+        row->counted = !row->why_not;
+    }
+    return true;
+}
+
+/* What ended the run before its end, for the footer; "" when nothing did. */
+static void judge(const struct stat_options *options, struct stat_result *result,
+                  const struct sim_bench *bench, const struct trace_source *source)
+{
+    char *out = result->trouble;
+    size_t size = sizeof result->trouble;
+    if (interrupted && result->stop != SIM_STOP_SOURCE_ERROR)
+        result->stop = SIM_STOP_INTERRUPTED;
+    result->partial = result->stop != SIM_STOP_END;
+    switch (result->stop) {
+    case SIM_STOP_END:
+        break;
+    case SIM_STOP_LIMIT:
+        snprintf(out, size, "stopped after %llu instructions as asked",
+                 (unsigned long long)options->max_instructions);
+        break;
+    case SIM_STOP_INTERRUPTED:
+        result->signal = interrupted;
+        result->status = EXIT_INTERRUPT + interrupted;
+        snprintf(out, size, "interrupted by signal %d", interrupted);
+        break;
+    case SIM_STOP_SOURCE_ERROR:
+        result->status = source->error_status ? source->error_status : EXIT_INPUT;
+        snprintf(out, size, "%s", source->error);
+        break;
+    case SIM_STOP_NOT_ON_MODEL:
+        result->status = EXIT_INPUT;
+        snprintf(out, size, "not on model %s: %s", result->model.name, sim_bench_report(bench));
+        break;
+    case SIM_STOP_MACHINE:
+        result->status = EXIT_MACHINE;
+        snprintf(out, size, "the simulated machine stopped: %s", sim_bench_report(bench));
+    }
+}
+
+static bool same_run(const struct nb_stats *a, const struct nb_stats *b)
+{
+    return a->clocks == b->clocks && a->instructions == b->instructions && a->uops == b->uops &&
+           a->bogus_uops == b->bogus_uops;
+}
+
+/* All passes see the same machine doing the same; anything else would make rows incomparable. */
+static void compare_passes(struct stat_result *result, const struct nb_stats *stats, size_t pass)
+{
+    if (pass == 0) {
+        result->stats = *stats;
+    } else if (!same_run(&result->stats, stats) && result->stop != SIM_STOP_INTERRUPTED) {
+        result->status = EXIT_MACHINE;
+        snprintf(result->trouble, sizeof result->trouble,
+                 "pass %zu took %llu clocks and pass 1 took %llu: the passes cannot be compared",
+                 pass + 1, (unsigned long long)stats->clocks,
+                 (unsigned long long)result->stats.clocks);
+    }
+}
+
+static int run_bench(const struct stat_options *options, struct stat_result *result, size_t pass,
+                     struct sim_bench *bench, struct trace_source *source)
+{
+    char error[512];
+    struct stat_progress line = {(unsigned)pass + 1, (unsigned)result->pass_count};
+    bool show = !options->no_progress && isatty(STDERR_FILENO);
+    if (!sim_program(sim_bench_pmu(bench), &result->passes[pass].plan, error))
+        return complain(EXIT_USAGE, "stat", "%s", error);
+    result->stop = sim_bench_run(
+        bench, &(struct sim_run_options){.max_instructions = options->max_instructions,
+                                         .stop = &interrupted,
+                                         .progress = show ? stat_progress_show : NULL,
+                                         .progress_context = &line});
+    if (show)
+        stat_progress_clear();
+    if (!read_rows(bench, result, pass, error))
+        return complain(EXIT_MACHINE, "stat", "%s", error);
+    judge(options, result, bench, source);
+    compare_passes(result, sim_bench_stats(bench), pass);
+    result->seconds += sim_bench_seconds(bench);
+    result->passes_run = pass + 1;
+    return 0;
+}
+
+static int run_pass(const struct stat_options *options, struct stat_result *result, size_t pass,
+                    const char *recording)
+{
+    char error[512] = "";
+    int status;
+    struct trace_source *source = open_source(options, result, recording, pass, error, &status);
+    if (!source)
+        return complain(status, "stat", "%s", error);
+    struct sim_bench *bench = sim_bench_new(&result->model, source, error);
+    if (bench)
+        status = run_bench(options, result, pass, bench, source);
+    else
+        status = complain(EXIT_INPUT, "stat", "%s", error);
+    sim_bench_free(bench);
+    if (status || result->partial)
+        trace_source_interrupt(source);
+    if (pass == 0)
+        result->end = source->end;
+    trace_source_close(source);
+    return status;
+}
+
+/* ---- all passes --------------------------------------------------------------------------------
+ */
+
+static bool temporary_recording(char path[4096])
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, 4096, "%.4000s/p4sim-XXXXXX", folder && folder[0] ? folder : "/tmp");
+    int descriptor = mkstemp(path);
+    if (descriptor < 0)
+        return false;
+    close(descriptor);
+    return true;
+}
+
+static void mark_missing_passes(struct stat_result *result)
+{
+    for (size_t i = 0; i < result->row_count; i++) {
+        if (result->rows[i].pass >= result->passes_run)
+            result->rows[i].why_not = "its pass was not run";
+    }
+}
+
+int stat_run(const struct stat_options *options, struct stat_result *result)
+{
+    char path[4096] = "";
+    bool temporary = options->source == STAT_PROGRAM && result->pass_count > 1 && !options->record;
+    int status = 0;
+    if (temporary && !temporary_recording(path))
+        return complain(
+            EXIT_INPUT, "stat",
+            "%s: %s; the second pass needs a recording, set TMPDIR or give --record FILE", path,
+            strerror(errno));
+    const char *recording = temporary ? path : options->record;
+    listen_to_signals();
+    for (size_t pass = 0; pass < result->pass_count && !status; pass++) {
+        status = run_pass(options, result, pass, recording);
+        if (result->partial && result->stop != SIM_STOP_LIMIT)
+            break;
+    }
+    if (temporary)
+        unlink(path);
+    mark_missing_passes(result);
+    return status;
+}

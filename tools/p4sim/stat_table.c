@@ -1,0 +1,172 @@
+/* The table for people, in the manner of perf stat. */
+#include "stat.h"
+
+#include <string.h>
+
+/* 1234567 as 1,234,567. */
+static void grouped(uint64_t number, char out[32])
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    char *to = out;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+}
+
+static void print_derived(FILE *out, const struct stat_derived *d)
+{
+    if (!d->known)
+        return;
+    const char *form = d->unit[0] == '%' ? "  # %9.2f%s" : "  # %9.3f %s";
+    fprintf(out, form, d->value, d->unit);
+}
+
+static void print_row(FILE *out, const struct stat_row *row, const struct nb_stats *stats)
+{
+    char number[32];
+    if (!row->counted) {
+        fprintf(out, "%20s  %-40s  # %s\n", "<not counted>", row->request.text,
+                row->why_not ? row->why_not : "");
+        return;
+    }
+    struct stat_derived derived = stat_derive(row, stats);
+    grouped(row->count, number);
+    fprintf(out, "%20s  %-40s", number, row->request.text);
+    print_derived(out, &derived);
+    fputc('\n', out);
+}
+
+static void print_slot(FILE *out, const struct sim_slot *slot, const char *role)
+{
+    const struct p4pmu_escr_info *escr = p4pmu_escr((enum p4pmu_escr)slot->escr);
+    fprintf(out, "%22s%s%s (0x%X) = 0x%08X", "", role, escr->name, (unsigned)escr->msr,
+            (unsigned)slot->escr_value);
+    if (slot->counter != P4PMU_NONE) {
+        const struct p4pmu_counter_info *counter = p4pmu_counter((unsigned)slot->counter);
+        fprintf(out, ", %s (0x%X) = 0x%08X, %s (0x%X, RDPMC %d)", counter->cccr_name,
+                (unsigned)counter->cccr_msr, (unsigned)slot->cccr_value, counter->name,
+                (unsigned)counter->msr, slot->counter);
+    }
+    fputc('\n', out);
+}
+
+static void print_registers(FILE *out, const struct stat_row *row, const struct sim_plan *plan)
+{
+    if (!row->placed)
+        return;
+    print_slot(out, &row->slot, "");
+    if (row->has_upstream)
+        print_slot(out, &row->upstream, "upstream ");
+    bool replay = row->request.event == P4PMU_EV_replay_event;
+    if (replay && plan->replay_tagging)
+        fprintf(
+            out,
+            "%22sIA32_PEBS_ENABLE (0x3F1) = 0x%08llX, MSR_PEBS_MATRIX_VERT (0x3F2) = 0x%08llX\n",
+            "", (unsigned long long)plan->pebs_enable, (unsigned long long)plan->pebs_matrix_vert);
+}
+
+static void print_statistics(FILE *out, const struct nb_stats *stats)
+{
+    const char *name, *unit, *text;
+    size_t offset;
+    fputs("\n The machine's own statistics:\n\n", out);
+    for (size_t i = 0; (name = nb_stat_describe(i, &unit, &text, &offset)); i++) {
+        uint64_t value;
+        char number[32];
+        memcpy(&value, (const char *)stats + offset, sizeof value);
+        grouped(value, number);
+        fprintf(out, "%20s  %-26s # %s\n", number, name, text);
+    }
+}
+
+void stat_end_text(const struct stat_result *result, char *out, size_t size)
+{
+    const struct trace_end *end = &result->end;
+    const char *subject = result->source == STAT_TRACE ? "the recorded program" : "the program";
+    if (end->how == TRACE_ENDED_SIGNAL)
+        snprintf(out, size, "%s was ended by signal %d", subject, end->status);
+    else if (end->how == TRACE_ENDED_EXIT)
+        snprintf(out, size, "%s exited with status %d", subject, end->status);
+    else if (end->how == TRACE_ENDED_SNIPPET)
+        snprintf(out, size, "the snippet ran to its end");
+    else
+        snprintf(out, size, "%s did not come to its end", subject);
+}
+
+static void print_end(FILE *out, const struct stat_result *result)
+{
+    char text[128];
+    const struct trace_end *end = &result->end;
+    if (result->stop == SIM_STOP_END) {
+        stat_end_text(result, text, sizeof text);
+        fprintf(out, " %s", text);
+        if (end->processes > 1)
+            fprintf(out, "; %u processes", (unsigned)end->processes);
+        if (end->threads > 1)
+            fprintf(out, "; %u threads", (unsigned)end->threads);
+        if (end->signals)
+            fprintf(out, "; %llu signals handled", (unsigned long long)end->signals);
+        if (end->uncounted_processes)
+            fprintf(out, "; %llu processes ran uncounted",
+                    (unsigned long long)end->uncounted_processes);
+        fputc('\n', out);
+    }
+    if (end->note[0])
+        fprintf(out, " note: %s\n", end->note);
+}
+
+static void print_speed(FILE *out, const struct stat_result *result)
+{
+    char clocks[32], instructions[32];
+    const struct nb_stats *stats = &result->stats;
+    double runs = (double)result->passes_run;
+    double seconds = result->seconds > 0 ? result->seconds : 1e-9;
+    grouped(stats->clocks, clocks);
+    grouped(stats->instructions, instructions);
+    fprintf(out, " %s clocks and %s instructions simulated: %.6f seconds at %u MHz\n", clocks,
+            instructions, (double)stats->clocks / (1e6 * result->model.params.core_mhz),
+            (unsigned)result->model.params.core_mhz);
+    fprintf(out, " %.2f seconds here, %.3f million instructions/s, %.3f million clocks/s\n",
+            result->seconds, 1e-6 * runs * (double)stats->instructions / seconds,
+            1e-6 * runs * (double)stats->clocks / seconds);
+}
+
+static void print_trouble(FILE *out, const struct stat_result *result)
+{
+    if (result->partial)
+        fprintf(out, " partial counts: %s\n", result->trouble);
+    else if (result->trouble[0])
+        fprintf(out, " error: %s\n", result->trouble);
+    if (result->stats.approximate_instructions)
+        fprintf(out,
+                " %llu executed instructions have no row in the table of forms and were timed as "
+                "similar ones\n",
+                (unsigned long long)result->stats.approximate_instructions);
+}
+
+void stat_print_table(FILE *out, const struct stat_options *options,
+                      const struct stat_result *result)
+{
+    fprintf(out, "\n Counters of model %s (%s)\n for '%s'%s:\n\n", result->model.name,
+            result->model.title, result->what, result->partial ? " (PARTIAL)" : "");
+    for (size_t i = 0; i < result->row_count; i++) {
+        const struct stat_row *row = &result->rows[i];
+        print_row(out, row, &result->stats);
+        if (options->registers)
+            print_registers(out, row, &result->passes[row->pass].plan);
+    }
+    fputc('\n', out);
+    if (result->pass_count > 1)
+        fprintf(out, " counted in %zu passes over the same instructions: %s\n", result->pass_count,
+                result->split);
+    print_trouble(out, result);
+    print_end(out, result);
+    print_speed(out, result);
+    if (options->statistics)
+        print_statistics(out, &result->stats);
+    fputc('\n', out);
+}
