@@ -1,8 +1,10 @@
 /*
- * The NetBurst machine: executed instructions in, clock cycles out. Every stage posts facts to a PMU.
+ * The NetBurst machine: executed instructions in, clock cycles out. Every stage posts facts to a
+ * PMU.
  *
  * The machine decodes what its input gives, predicts, fetches (down wrong paths too), renames,
- * schedules, replays, accesses memory and retires. It knows no counters, does no I/O, has no globals.
+ * schedules, replays, accesses memory and retires. It knows no counters, does no I/O, has no
+ * globals.
  */
 #ifndef NETBURST_H
 #define NETBURST_H
@@ -31,18 +33,19 @@ struct nb_param_info {
     size_t offset; /* in struct nb_params */
 };
 const struct nb_param_info *nb_param_info(enum nb_param param);
-/* Whether values fit each other (powers of two, sizes that divide); else WHY says which and what was expected. */
+/* Whether values fit each other (powers of two, sizes that divide); else WHY says which and what
+ * was expected. */
 bool nb_params_check(const struct nb_params *params, char why[256]);
 
 #define NB_ACCESSES 4
 
 /* One executed instruction, as traces/source.h describes it. */
 struct nb_instruction {
-    uint32_t code;         /* dense number of the static instruction */
+    uint32_t code; /* dense number of the static instruction */
     uint32_t repetitions;
     uint64_t ip, next_ip;
     uint16_t process;
-    uint8_t flags;         /* NB_INSTRUCTION_* */
+    uint8_t flags; /* NB_INSTRUCTION_* */
     uint8_t length;
     uint8_t access_count;
     struct nb_access {
@@ -51,7 +54,11 @@ struct nb_instruction {
         bool write;
     } access[NB_ACCESSES];
 };
-enum { NB_INSTRUCTION_BACKWARD = 1, NB_INSTRUCTION_INTERRUPTED = 2, NB_INSTRUCTION_SYSTEM_CALL = 4 };
+enum {
+    NB_INSTRUCTION_BACKWARD = 1,
+    NB_INSTRUCTION_INTERRUPTED = 2,
+    NB_INSTRUCTION_SYSTEM_CALL = 4
+};
 
 enum nb_input_result { NB_INPUT_OK, NB_INPUT_END };
 
@@ -71,16 +78,17 @@ struct nb_stats {
 };
 
 enum nb_stop {
-    NB_STOP_END,          /* the input ended and everything retired */
-    NB_STOP_LIMIT,        /* the instruction limit of this call was reached */
-    NB_STOP_STUCK,        /* nothing retired for too long: nb_report says what waits for what */
+    NB_STOP_END,   /* the input ended and everything retired */
+    NB_STOP_LIMIT, /* the instruction limit of this call was reached */
+    NB_STOP_STUCK, /* nothing retired for too long: nb_report says what waits for what */
     NB_STOP_NO_MEMORY,
-    NB_STOP_NOT_ON_MODEL, /* an instruction the part did not have: nb_report has address and disassembly */
+    NB_STOP_NOT_ON_MODEL, /* an instruction the part did not have: nb_report has address and
+                             disassembly */
 };
 
 struct nb_machine;
-/* A machine in its reset state, or NULL when memory is short or the decoder cannot start. PMU and INPUT must
- * outlive it. */
+/* A machine in its reset state, or NULL when memory is short or the decoder cannot start. PMU and
+ * INPUT must outlive it. */
 struct nb_machine *nb_new(const struct nb_params *params, struct p4pmu *pmu,
                           const struct nb_input *input);
 void nb_free(struct nb_machine *machine);

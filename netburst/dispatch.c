@@ -1,0 +1,69 @@
+/*
+ * Dispatch: up to six uops a clock through four ports (OPT-2002; Agner table 5.2).
+ *
+ * Port 0: first half clock one of the fast scheduler (ALU0, store data, branch) or the FP move
+ * scheduler; second half ALU0 alone. Port 1: ALU1 or one slow uop, then ALU1. Port 2 one load, port
+ * 3 one store address a clock. A uop that goes round a replay loop has its dispatch slot before any
+ * new one (replay.c).
+ */
+#include "machine.h"
+
+static uint64_t sequence_at(const struct scheduler *s, int slot)
+{
+    return slot < 0 ? NB_NEVER : s->rob[slot];
+}
+
+static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tick tick,
+                     enum port port)
+{
+    uint64_t sequence = s->rob[slot];
+    struct rob_entry *e = rob_at(m, sequence);
+    scheduler_remove(s, slot);
+    if (e->uop->unit != NB_UNIT_NONE)
+        m->unit_free[e->uop->unit] = tick + e->uop->busy;
+    replay_first_pass(m, e, sequence, tick, port);
+}
+
+/* First half of a clock: the fast scheduler and the one that shares its port compete, the older uop
+ * wins. */
+static void dispatch_shared(struct nb_machine *m, enum nb_scheduler fast, enum nb_scheduler other,
+                            nb_tick tick, enum port port)
+{
+    struct scheduler *a = &m->scheduler[fast], *b = &m->scheduler[other];
+    int from_a = scheduler_peek(m, a, tick, PICK_ANY);
+    int from_b = scheduler_peek(m, b, tick, PICK_ANY);
+    if ((from_a < 0 && from_b < 0) || replay_slot_taken(m, port, tick))
+        return;
+    if (sequence_at(a, from_a) < sequence_at(b, from_b))
+        dispatch(m, a, from_a, tick, port);
+    else
+        dispatch(m, b, from_b, tick, port);
+}
+
+static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick tick,
+                         enum port port, enum pick pick)
+{
+    struct scheduler *s = &m->scheduler[which];
+    int slot = scheduler_peek(m, s, tick, pick);
+    if (slot >= 0 && !replay_slot_taken(m, port, tick))
+        dispatch(m, s, slot, tick, port);
+}
+
+nb_clock dispatch_cycle(struct nb_machine *m)
+{
+    nb_tick tick = 2 * m->now;
+    replay_look_again(m, tick);
+    dispatch_shared(m, NB_SCHED_FAST0, NB_SCHED_FP_MOVE, tick, PORT_0);
+    dispatch_shared(m, NB_SCHED_FAST1, NB_SCHED_SLOW, tick, PORT_1);
+    dispatch_one(m, NB_SCHED_MEMORY, tick, PORT_LOAD, PICK_LOAD);
+    dispatch_one(m, NB_SCHED_MEMORY, tick, PORT_STORE_ADDRESS, PICK_STORE_ADDRESS);
+    replay_look_again(m, tick + 1);
+    dispatch_one(m, NB_SCHED_FAST0, tick + 1, PORT_0, PICK_ALU);
+    dispatch_one(m, NB_SCHED_FAST1, tick + 1, PORT_1, PICK_ALU);
+
+    nb_tick next = replay_next(m, tick + 1);
+    for (unsigned i = 0; i < NB_SCHEDULERS; i++)
+        if (m->scheduler[i].candidates)
+            next = min64(next, m->scheduler[i].earliest);
+    return next == NB_NEVER ? NB_NEVER : max64(next / 2, m->now + 1);
+}

@@ -1,0 +1,154 @@
+/*
+ * The L2: 128-byte lines in two 64-byte sectors with MESI state each, write-back, write-allocate,
+ * not inclusive; one operation every two clocks. Reads are loads, walks, code and ownership
+ * requests; writes come from the write-combining buffers and from stores that hit L1.
+ *
+ * A read miss of a load, walk or code fetches both sectors, a request for ownership one (OPT-2002
+ * table 1-1). With one agent on the bus, lines arrive exclusive. The hardware prefetcher follows up
+ * to 8 streams, one to a 4 KB page, forward or backward, and keeps 256 bytes ahead inside the page
+ * (OPT-2002); it starts on the second miss in a row of lines (OPT-2006). BSQ_cache_reference does
+ * not see prefetches (from signature F21H).
+ */
+#include "machine.h"
+
+#define SECTORS               2u
+#define BSQ_RD_HIT_BIT(state) ((state) == MESI_M ? 1u << 2 : (state) == MESI_E ? 1u << 1 : 1u << 0)
+#define BSQ_WR_HIT_BIT        (1u << 6)
+#define BSQ_RD_MISS_BIT       (1u << 8)
+#define BSQ_WR_MISS_BIT       (1u << 10)
+#define STREAMS               8u
+#define AHEAD_BYTES           256u
+
+static unsigned sector_of(const struct nb_machine *m, uint64_t physical)
+{
+    return physical & m->p.l2_sector ? 1u : 0u;
+}
+
+static void evict(struct nb_machine *m, struct cache_line *line, nb_tick tick)
+{
+    if (line->tag == NB_NEVER)
+        return;
+    for (unsigned s = 0; s < SECTORS; s++)
+        if (line->state[s] == MESI_M)
+            bus_transaction(m, BUS_WRITEBACK, tick);
+}
+
+static struct cache_line *claim(struct nb_machine *m, uint64_t physical, nb_tick tick)
+{
+    struct cache_line *line = cache_victim(&m->l2, physical);
+    evict(m, line, tick);
+    cache_claim(&m->l2, line, physical);
+    return line;
+}
+
+static void fill(struct nb_machine *m, struct cache_line *line, unsigned s, nb_tick tick,
+                 enum bus_kind kind)
+{
+    line->state[s] = MESI_E;
+    line->ready[s] = bus_transaction(m, kind, tick);
+}
+
+static void prefetch_line(struct nb_machine *m, uint64_t physical, nb_tick tick)
+{
+    if (cache_find(&m->l2, physical))
+        return;
+    struct cache_line *line = claim(m, physical, tick);
+    fill(m, line, 0, tick, BUS_PREFETCH);
+    fill(m, line, 1, tick, BUS_READ_ADJACENT);
+}
+
+static struct stream *stream_of(struct nb_machine *m, uint64_t page)
+{
+    struct stream *oldest = m->stream;
+    for (unsigned i = 0; i < STREAMS; i++) {
+        if (m->stream[i].page == page)
+            return &m->stream[i];
+        if (m->stream[i].used < oldest->used)
+            oldest = &m->stream[i];
+    }
+    *oldest = (struct stream){.page = page, .last_line = NB_NEVER};
+    return oldest;
+}
+
+/* The prefetcher sees an L2 read: MISSED trains a stream, any read of a trained one keeps it ahead.
+ */
+static void prefetcher(struct nb_machine *m, uint64_t physical, nb_tick tick, bool missed)
+{
+    uint64_t page = physical >> 12, line = physical / m->p.l2_line;
+    struct stream *s = stream_of(m, page);
+    s->used = ++m->l2.stamp;
+    if (s->last_line == NB_NEVER || line == s->last_line + 1 || line + 1 == s->last_line) {
+        if (s->last_line != NB_NEVER && (missed || s->direction))
+            s->direction = line > s->last_line ? 1 : -1;
+        if (missed || s->direction)
+            s->last_line = line;
+    } else if (line != s->last_line && missed) {
+        s->direction = 0;
+        s->last_line = line;
+    }
+    if (!s->direction)
+        return;
+    for (uint32_t ahead = 1; ahead <= AHEAD_BYTES / m->p.l2_line; ahead++) {
+        uint64_t wanted =
+            (line + (uint64_t)((int64_t)s->direction * (int64_t)ahead)) * m->p.l2_line;
+        if (wanted >> 12 == page)
+            prefetch_line(m, wanted, tick);
+    }
+}
+
+static nb_tick miss(struct nb_machine *m, struct cache_line *line, uint64_t physical, nb_tick tick,
+                    enum bus_kind kind)
+{
+    unsigned s = sector_of(m, physical);
+    if (!line)
+        line = claim(m, physical, tick);
+    fill(m, line, s, tick, kind);
+    line->ownership[s] = kind == BUS_OWNERSHIP;
+    if (kind != BUS_OWNERSHIP && line->state[s ^ 1] == MESI_I)
+        fill(m, line, s ^ 1, tick, BUS_READ_ADJACENT);
+    return line->ready[s];
+}
+
+/* A read asked for at TICK: when its data leave the L2. */
+nb_tick l2_read(struct nb_machine *m, uint64_t physical, nb_tick tick, enum bus_kind kind,
+                bool *missed)
+{
+    nb_tick start = max64(tick, m->l2_free);
+    m->l2_free = start + 2 * (nb_tick)m->p.l2_interval_clocks;
+    struct cache_line *line = cache_find(&m->l2, physical);
+    unsigned s = sector_of(m, physical);
+    nb_tick done = start + 2 * (nb_tick)m->p.l2_clocks;
+    *missed = !line || line->state[s] == MESI_I;
+    if (*missed) {
+        post(m, P4PMU_EV_BSQ_cache_reference, BSQ_RD_MISS_BIT, 1);
+        m->stats.l2_read_misses++;
+        done = miss(m, line, physical, done, kind);
+    } else {
+        post(m, P4PMU_EV_BSQ_cache_reference, BSQ_RD_HIT_BIT(line->state[s]), 1);
+        done = max64(done, line->ready[s]);
+    }
+    if (m->p.hardware_prefetch)
+        prefetcher(m, physical, start, *missed);
+    return done;
+}
+
+bool l2_owns(struct nb_machine *m, uint64_t physical)
+{
+    const struct cache_line *line = cache_find(&m->l2, physical);
+    return line && line->state[sector_of(m, physical)] >= MESI_E;
+}
+
+/* A write of a sector the L2 owns; a sector it lost meanwhile goes to the bus. */
+void l2_write(struct nb_machine *m, uint64_t physical, nb_tick tick)
+{
+    struct cache_line *line = cache_find(&m->l2, physical);
+    unsigned s = sector_of(m, physical);
+    m->l2_free = max64(tick, m->l2_free) + 2 * (nb_tick)m->p.l2_interval_clocks;
+    if (line && line->state[s] != MESI_I) {
+        post(m, P4PMU_EV_BSQ_cache_reference, BSQ_WR_HIT_BIT, 1);
+        line->state[s] = MESI_M;
+        return;
+    }
+    post(m, P4PMU_EV_BSQ_cache_reference, BSQ_WR_MISS_BIT, 1);
+    bus_transaction(m, BUS_WRITEBACK, tick);
+}

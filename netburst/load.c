@@ -1,0 +1,238 @@
+/*
+ * Loads: data TLB, the older stores, the L1 data cache, and on a miss the L2.
+ *
+ * load_execute() is one pass of a load whose address is there. It finds which pass of the replay
+ * loop gets the data: a page walk, a missing line, a busy miss buffer send it round until they are
+ * done. The data must be in L1 when the pass begins, so an L2 hit (2 + 7 clocks) takes two turns of
+ * a 7-clock loop and 16 clocks in all on Northwood, which is the measured pointer-chase latency; 9
+ * is the published ideal. A load waits for older stores whose address (NO_STA) or, where it wants
+ * their bytes, data (NO_STD) are not known, and until the commit of a store that has some of its
+ * bytes but cannot forward them (PARTIAL_DATA, UNALGN_ADDR). Forwarding rule: same address, all
+ * bytes inside the store (OPT-2002 rules 19, 20). A line with the same linear address bits 15:6 as
+ * another cannot be in L1 together with it (64 K alias). Loads of a wrong path have no known
+ * address: they take the time of a hit and touch nothing (counted). Not modelled: 16 K partial
+ * aliases of stores, uncacheable memory, page faults.
+ */
+#include "machine.h"
+
+#define LOAD_PORT_SPLIT  (1u << 1)
+#define MOB_NO_STA       (1u << 1)
+#define MOB_NO_STD       (1u << 3)
+#define MOB_PARTIAL_DATA (1u << 4)
+#define MOB_UNALGN_ADDR  (1u << 5)
+#define CANCEL_64K       (1u << 3)
+#define SPLIT_LOAD_DONE  (1u << 0)
+
+/* The access of E's instruction that E performs, and its address for E's string element; NULL when
+ * not known. */
+const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry *e,
+                                   uint64_t *address)
+{
+    const struct dyn *d = dyn_at(m, e->dyn);
+    bool write = e->uop->kind == NB_UOP_STORE_ADDRESS || e->uop->kind == NB_UOP_STORE_DATA;
+    unsigned index = e->uop->access + (write ? d->reads : 0u);
+    if (e->bogus || index >= d->in.access_count || d->in.access[index].write != write)
+        return NULL;
+    const struct nb_access *a = &d->in.access[index];
+    uint64_t offset = (uint64_t)e->element * a->size;
+    *address = d->in.flags & NB_INSTRUCTION_BACKWARD ? a->address - offset : a->address + offset;
+    return a;
+}
+
+static void tag(struct nb_machine *m, struct rob_entry *e, enum p4pmu_replay_cause cause)
+{
+    if (p4pmu_replay_tag(m->pmu, cause, e->uop->kind != NB_UOP_LOAD, m->who))
+        e->replay_tag = true;
+}
+
+/* Linear to physical; *TICK moves to the pass at which the translation is there. */
+uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_tick *tick,
+                   nb_tick loop, bool *missed)
+{
+    uint64_t key = page_key(process, linear);
+    struct tlb_entry *t = tlb_find(&m->dtlb, key);
+    *missed = !t;
+    if (!t)
+        t = tlb_fill(&m->dtlb, key, page_frame(m, key), page_walk(m, key, *tick, false));
+    if (t->ready > *tick)
+        *tick = replay_pass(*tick, t->ready, loop);
+    return (t->frame << 12) | (linear & 0xFFF);
+}
+
+enum forward { FORWARD_NONE, FORWARD_DONE, FORWARD_WAIT };
+
+static bool overlaps(const struct store *s, uint64_t linear, uint32_t size)
+{
+    return s->size && s->linear < linear + size && linear < s->linear + s->size;
+}
+
+static enum forward from_store(struct nb_machine *m, struct rob_entry *e, const struct store *s,
+                               uint64_t linear, uint32_t size, nb_tick tick)
+{
+    unsigned why = MOB_PARTIAL_DATA;
+    if (s->linear == linear && size <= s->size) {
+        if (s->data_tick <= tick)
+            return FORWARD_DONE;
+        why = MOB_NO_STD;
+    } else if ((s->linear & 15) != (linear & 15)) {
+        why = linear >= s->linear && linear + size <= s->linear + s->size
+                  ? MOB_UNALGN_ADDR
+                  : MOB_PARTIAL_DATA | MOB_UNALGN_ADDR;
+    }
+    post(m, P4PMU_EV_MOB_load_replay, why, 1);
+    if (why != MOB_NO_STD)
+        tag(m, e, P4PMU_REPLAY_MOB);
+    return FORWARD_WAIT;
+}
+
+/* The youngest older store that matters to the load decides. */
+static enum forward look_at_stores(struct nb_machine *m, struct rob_entry *e, uint64_t sequence,
+                                   uint64_t linear, uint32_t size, nb_tick tick)
+{
+    for (uint64_t i = m->store_tail; i-- > m->store_head;) {
+        const struct store *s = store_at(m, i);
+        if (s->rob >= sequence)
+            continue;
+        if (s->address_tick > tick) {
+            post(m, P4PMU_EV_MOB_load_replay, MOB_NO_STA, 1);
+            return FORWARD_WAIT;
+        }
+        if (overlaps(s, linear, size))
+            return from_store(m, e, s, linear, size, tick);
+    }
+    return FORWARD_NONE;
+}
+
+static nb_tick *free_miss_buffer(struct nb_machine *m)
+{
+    nb_tick *best = m->l1_miss_free;
+    for (uint32_t i = 1; i < m->p.l1_misses; i++)
+        if (m->l1_miss_free[i] < *best)
+            best = &m->l1_miss_free[i];
+    return best;
+}
+
+/* A line whose linear address agrees in the bits below the alias limit leaves L1 for the new one.
+ */
+static struct cache_line *l1_place(struct nb_machine *m, uint64_t physical, uint64_t alias)
+{
+    struct cache *c = &m->l1;
+    struct cache_line *victim = cache_victim(c, physical);
+    uint32_t set = (uint32_t)((physical >> c->line_bits) & (c->sets - 1));
+    for (uint32_t way = 0; way < c->ways; way++) {
+        struct cache_line *line = &c->line[(size_t)set * c->ways + way];
+        if (line->tag != NB_NEVER && line->ready[1] == alias)
+            victim = line;
+    }
+    return victim;
+}
+
+static bool l1_alias(struct nb_machine *m, uint64_t physical, uint64_t alias)
+{
+    struct cache *c = &m->l1;
+    uint32_t set = (uint32_t)((physical >> c->line_bits) & (c->sets - 1));
+    for (uint32_t way = 0; way < c->ways; way++) {
+        const struct cache_line *line = &c->line[(size_t)set * c->ways + way];
+        if (line->tag != NB_NEVER && line->ready[1] == alias)
+            return true;
+    }
+    return false;
+}
+
+static nb_tick l1_miss(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
+                       uint64_t physical, nb_tick tick, nb_tick loop)
+{
+    uint64_t alias = (linear & ((UINT64_C(1) << m->p.alias_bits) - 1)) >> m->l1.line_bits;
+    bool missed;
+    if (l1_alias(m, physical, alias))
+        post(m, P4PMU_EV_memory_cancel, CANCEL_64K, 1);
+    nb_tick *buffer = free_miss_buffer(m);
+    nb_tick known = max64(tick, *buffer) + 2 * (nb_tick)m->p.l1_integer_clocks;
+    nb_tick there = l2_read(m, physical, known, BUS_READ, &missed);
+    if (missed)
+        tag(m, e, P4PMU_REPLAY_L2_MISS);
+    *buffer = there;
+    struct cache_line *line = l1_place(m, physical, alias);
+    cache_claim(&m->l1, line, physical);
+    line->state[0] = MESI_S;
+    line->ready[0] = there;
+    line->ready[1] = alias; /* L1 lines have one sector; the second's field keeps the alias bits */
+    return replay_pass(tick, there, loop);
+}
+
+/* The pass at which the line of LINEAR is in L1. */
+static nb_tick l1_read(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
+                       uint64_t physical, nb_tick tick, nb_tick loop)
+{
+    const struct cache_line *line = cache_find(&m->l1, physical);
+    if (line && line->ready[0] <= tick)
+        return tick;
+    m->stats.l1_load_misses++;
+    tag(m, e, P4PMU_REPLAY_L1_MISS);
+    if (line)
+        return replay_pass(tick, line->ready[0], loop);
+    return l1_miss(m, e, linear, physical, tick, loop);
+}
+
+static bool splits(const struct nb_machine *m, uint64_t linear, uint32_t size)
+{
+    return size && (linear & (m->p.l1_line - 1)) + size > m->p.l1_line;
+}
+
+static nb_tick read_second_half(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
+                                uint32_t size, nb_tick tick, nb_tick loop)
+{
+    uint64_t second = (linear + size - 1) & ~(uint64_t)(m->p.l1_line - 1);
+    bool missed;
+    post(m, P4PMU_EV_load_port_replay, LOAD_PORT_SPLIT, 1);
+    post(m, P4PMU_EV_memory_complete, SPLIT_LOAD_DONE, 1);
+    tag(m, e, P4PMU_REPLAY_SPLIT);
+    nb_tick at = tick;
+    uint64_t physical = translate(m, second, dyn_at(m, e->dyn)->in.process, &at, loop, &missed);
+    at = l1_read(m, e, second, physical, at, loop);
+    return replay_pass(tick, at + 2 * (nb_tick)m->p.split_clocks, loop);
+}
+
+nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
+                     nb_tick loop)
+{
+    uint64_t linear;
+    const struct nb_access *a = uop_access(m, e, &linear);
+    bool missed;
+    if (!a) {
+        if (e->bogus)
+            m->stats.wrong_path_accesses++;
+        else
+            m->stats.missing_accesses++;
+        return tick;
+    }
+    uint64_t physical = translate(m, linear, dyn_at(m, e->dyn)->in.process, &tick, loop, &missed);
+    if (missed)
+        tag(m, e, P4PMU_REPLAY_DTLB_MISS);
+    switch (look_at_stores(m, e, sequence, linear, a->size, tick)) {
+    case FORWARD_DONE:
+        return tick;
+    case FORWARD_WAIT:
+        return NB_NEVER;
+    case FORWARD_NONE:
+        break;
+    }
+    nb_tick done = l1_read(m, e, linear, physical, tick, loop);
+    if (splits(m, linear, a->size))
+        done = read_second_half(m, e, linear, a->size, done, loop);
+    return done;
+}
+
+/* A software prefetch brings a line into the L2; on a DTLB miss it is dropped (BOGGS04, before
+ * Prescott). */
+void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
+{
+    uint64_t linear;
+    bool missed;
+    if (!uop_access(m, e, &linear))
+        return;
+    uint64_t key = page_key(dyn_at(m, e->dyn)->in.process, linear);
+    const struct tlb_entry *t = tlb_find(&m->dtlb, key);
+    if (t && t->ready <= tick)
+        l2_read(m, (t->frame << 12) | (linear & 0xFFF), tick, BUS_PREFETCH, &missed);
+}

@@ -1,0 +1,497 @@
+/*
+ * The machine's own state, one struct, first argument everywhere. Folder-private.
+ *
+ * Time: `now` is the core clock; ticks are half clocks (the ALUs' rhythm), tick = 2 * clock or one
+ * more. Every stage is a function of one clock that returns the next clock in which it may have
+ * work again, so that clocks in which nothing can happen are passed in one step (machine.c).
+ */
+#ifndef NETBURST_MACHINE_H
+#define NETBURST_MACHINE_H
+
+#include "netburst.h"
+#include "uop.h"
+
+#define NB_NEVER       UINT64_MAX
+#define NB_ROB_RING    128u /* a power of two above the largest ROB */
+#define NB_DYN_RING    512u /* instructions in flight: ROB, uop queue, and those fetched */
+#define NB_QUEUE_RING  128u /* uop queue and the queues before the schedulers */
+#define NB_TRACE_ITEMS 12u
+#define NB_WHEEL_TICKS 4096u /* how far ahead the wheel looks; later events go round again */
+#define NB_STORES      64u
+#define NB_STANDING    64u
+
+typedef uint64_t nb_clock;
+typedef uint64_t nb_tick;
+
+/* ---- instructions in flight -------------------------------------------------------------------
+ */
+
+struct dyn {
+    const struct nb_code *code;
+    struct nb_instruction in; /* right path only; bogus instructions have no accesses */
+    uint64_t predicted_next;
+    uint32_t history; /* global history before this branch */
+    bool bogus;
+    bool mispredicted;
+    bool taken;
+    bool ends_stream;   /* the stream goes elsewhere after it: interrupt, far transfer */
+    bool tagged;        /* one of its uops has the front-end tag */
+    uint8_t return_top; /* return stack position after this instruction */
+    uint8_t reads;      /* accesses that are reads: they come first */
+};
+
+/* ---- uops --------------------------------------------------------------------------------------
+ */
+
+/* A uop between front end and allocator. */
+struct fetched {
+    const struct nb_uop *uop;
+    uint32_t dyn;
+    uint32_t element; /* string element its access belongs to */
+    nb_clock ready;
+    bool first, last;
+};
+
+enum port { PORT_0, PORT_1, PORT_LOAD, PORT_STORE_ADDRESS, NB_PORTS };
+
+enum rob_state { ROB_WAITING, ROB_SCHEDULED, ROB_DISPATCHED };
+
+struct rob_entry {
+    const struct nb_uop *uop;
+    uint32_t dyn;
+    uint32_t element;
+    uint8_t state;           /* enum rob_state */
+    uint8_t pending;         /* producers that have not dispatched */
+    uint8_t scheduler, slot; /* where it waits */
+    bool bogus, first, last;
+    bool front_end_tag, replay_tag;
+    uint8_t execution_tags;
+    uint8_t sources;                 /* in-flight producers */
+    uint64_t source[NB_UOP_SOURCES]; /* their sequence numbers */
+    nb_tick ready;                   /* earliest dispatch that the promises allow */
+    nb_tick dispatched;              /* first dispatch */
+    nb_tick promise;                 /* when consumers are told the result comes */
+    nb_tick valid;                   /* when it really is there; NB_NEVER: not known yet */
+    nb_clock complete;               /* when it can retire; NB_NEVER: not known yet */
+    /* Consumers to tell: until the first dispatch those that need the promise, afterwards those
+     * that went round a replay loop and need to know when the result is really there. Encoded ring
+     * index * NB_UOP_SOURCES + source slot + 1; 0 ends the list. */
+    uint16_t waiter;
+    uint16_t next_waiter[NB_UOP_SOURCES];
+    uint16_t wheel_next; /* the next uop of the same wheel bucket, ring index + 1 */
+    nb_tick wheel_tick;
+    uint64_t buffer; /* position in the store buffer */
+};
+
+struct queue {
+    uint64_t head, tail;         /* ring positions */
+    uint64_t rob[NB_QUEUE_RING]; /* sequence numbers */
+    nb_clock eligible[NB_QUEUE_RING];
+};
+
+struct scheduler {
+    uint16_t occupied;    /* slots in use */
+    uint16_t candidates;  /* slots whose producers have all dispatched */
+    uint16_t slots;       /* mask of the slots it has */
+    bool waits_for_order; /* a fence or locked access among the candidates */
+    nb_tick earliest;     /* no candidate is ready before this tick */
+    uint64_t rob[16];     /* sequence numbers */
+};
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+struct store {
+    uint64_t rob;          /* sequence number of its first uop */
+    uint32_t dyn, element; /* which write of which instruction */
+    uint8_t access;
+    uint64_t linear, physical;
+    uint32_t size; /* 0: nothing to write (wrong path) */
+    bool retired, bogus, non_temporal;
+    nb_tick address_tick, data_tick; /* NB_NEVER: not known yet */
+};
+
+struct cache_line {
+    uint64_t tag;      /* line address; NB_NEVER: empty */
+    uint64_t used;     /* age for LRU */
+    uint8_t state[2];  /* per sector: enum mesi; L1 uses the first */
+    nb_tick ready[2];  /* when the sector's data are there */
+    bool ownership[2]; /* fetched for ownership */
+};
+enum mesi { MESI_I, MESI_S, MESI_E, MESI_M };
+
+struct cache {
+    struct cache_line *line;
+    uint32_t sets, ways, line_bits;
+    uint64_t stamp;
+};
+
+struct tlb_entry {
+    uint64_t page, frame, used; /* page NB_NEVER: empty */
+    nb_tick ready;
+};
+struct tlb {
+    struct tlb_entry *entry;
+    uint32_t sets, ways;
+    uint64_t stamp;
+    uint16_t hint[256]; /* where a page was last found */
+};
+
+struct wc_buffer {
+    uint64_t line; /* line address; NB_NEVER: free */
+    uint64_t used;
+    uint64_t bytes; /* one bit per byte written */
+    nb_tick ready;  /* ownership arrived */
+};
+
+struct page_map {
+    uint64_t *key, *frame;
+    size_t capacity, count;
+    uint64_t next_frame;
+};
+
+/* Kinds of bus transaction, as IOQ and BSQ facts tell them apart. */
+enum bus_kind {
+    BUS_READ,
+    BUS_READ_ADJACENT,
+    BUS_OWNERSHIP,
+    BUS_WRITEBACK,
+    BUS_CODE,
+    BUS_PREFETCH,
+    BUS_WRITE_COMBINED,
+    BUS_KINDS
+};
+
+/* Something the bus or a queue does in a later clock. */
+struct agenda_item {
+    nb_clock when;
+    uint16_t event; /* enum p4pmu_event */
+    uint16_t bits;
+    int8_t change; /* of the standing count, or 0: one pulse */
+};
+
+struct bus {
+    nb_tick address_free, data_free;
+    nb_tick ioq[32]; /* when each in-order queue entry is free again */
+    nb_tick bsq[32];
+    uint32_t clock_ticks;       /* ticks of a bus clock */
+    struct agenda_item *agenda; /* binary heap, soonest first */
+    uint32_t agenda_count, agenda_capacity;
+    struct {
+        uint16_t event, bits;
+        uint32_t count;
+    } standing[NB_STANDING];
+    uint32_t standing_count;
+};
+
+struct stream {
+    uint64_t page, last_line;
+    int8_t direction;
+    uint64_t used;
+};
+
+/* ---- front end ---------------------------------------------------------------------------------
+ */
+
+struct trace_item {
+    const struct nb_code *code;
+    uint8_t from, to; /* its trace-cache uops [from, to) */
+};
+struct trace_line {
+    uint64_t ip; /* head; NB_NEVER: empty */
+    uint64_t used;
+    uint16_t process;
+    uint8_t from; /* first uop of the head instruction */
+    uint8_t count, entries;
+    struct trace_item item[NB_TRACE_ITEMS];
+};
+
+struct btb_entry {
+    uint64_t ip;
+    uint64_t target;
+    uint64_t used;
+    uint8_t bias;
+};
+struct btb {
+    struct btb_entry *entry;
+    uint32_t sets, ways;
+    uint64_t stamp;
+};
+
+struct predictor {
+    struct btb front_end, trace;
+    uint8_t *pattern; /* two-bit agree counters */
+    uint32_t history; /* as the front end sees it: predictions shifted in */
+    uint64_t return_address[64];
+    uint8_t return_top;
+};
+
+enum fe_mode { FE_DELIVER, FE_BUILD };
+enum fe_wait { FE_RUN, FE_DRAIN, FE_UNKNOWN_CODE, FE_END };
+
+struct front_end {
+    enum fe_mode mode;
+    enum fe_wait wait;
+    bool wrong_path;
+    uint16_t process;
+    uint64_t ip; /* next instruction to fetch */
+    nb_clock busy_until;
+    /* the instruction being delivered */
+    bool has_dyn;
+    uint32_t dyn;
+    uint32_t uop;   /* next uop of it */
+    uint32_t total; /* uops it has in all, repetitions included */
+    bool in_rom;
+    /* the line being delivered */
+    const struct trace_line *line;
+    uint8_t item;
+    nb_clock line_next; /* earliest start of the next line */
+    /* the line being built */
+    struct trace_line build;
+    uint8_t build_branches;
+    bool lookup_due;       /* a trace head: look the trace cache up first */
+    uint64_t code_line[2]; /* code lines in the streaming buffer, the newer first */
+    uint64_t code_page;
+    uint64_t fetch_bytes; /* bytes of code fetched and not yet decoded */
+};
+
+struct trace_cache {
+    struct trace_line *line;
+    uint64_t stamp;
+};
+
+struct code_chunk {
+    struct code_chunk *next;
+    size_t used;
+    struct nb_code code[1024];
+};
+
+struct code_map {
+    struct code_chunk *chunks; /* owns every decoded instruction */
+    struct nb_code **by_number;
+    size_t numbers;
+    struct nb_code **slot; /* hash by process and ip */
+    uint16_t *process;
+    size_t capacity, count;
+};
+
+/* ---- the machine --------------------------------------------------------------------------------
+ */
+
+struct nb_machine {
+    struct nb_params p;
+    struct p4pmu *pmu;
+    struct nb_input input;
+    struct nb_decoder *decoder;
+    unsigned who;
+    nb_clock now;
+    bool active; /* some stage did something in this clock */
+    bool input_ended, out_of_memory, stopped;
+    enum nb_stop stop;
+    char report[1024];
+    struct nb_stats stats;
+
+    /* instructions in flight: [dyn_retired, dyn_fetched) */
+    struct dyn dyn[NB_DYN_RING];
+    uint32_t dyn_retired, dyn_fetched;
+    struct nb_instruction
+        refetch[NB_DYN_RING]; /* right-path instructions that a machine clear threw out */
+    uint32_t refetch_head, refetch_count;
+
+    struct front_end fe;
+    struct trace_cache tc;
+    struct predictor bp;
+    struct code_map codes;
+
+    /* uop queue */
+    struct fetched fetched[NB_QUEUE_RING];
+    uint64_t fetched_head, fetched_tail;
+
+    /* renamer */
+    uint64_t rat[NB_REGISTERS + 8]; /* sequence number of the last writer; 0: committed */
+    uint8_t x87_top;
+    uint64_t saved_rat[NB_REGISTERS + 8];
+    uint8_t saved_x87_top;
+    bool have_saved;
+    uint32_t integer_in_flight, fp_in_flight, loads_in_flight;
+    bool stall_posted;
+
+    /* reorder buffer: sequence numbers [rob_head, rob_tail), from 1 on */
+    struct rob_entry rob[NB_ROB_RING];
+    uint64_t rob_head, rob_tail;
+
+    struct queue memory_queue, general_queue;
+    struct scheduler scheduler[NB_SCHEDULERS];
+    nb_tick unit_free[NB_UNITS];
+    nb_tick loop_busy[NB_PORTS][2]
+                     [2 * 64];      /* loop kind, phase: dispatch slots taken up to this tick */
+    uint16_t wheel[NB_WHEEL_TICKS]; /* uops to look at again, by tick, ring index + 1 */
+    uint64_t wheel_map[NB_WHEEL_TICKS / 64];
+    uint32_t wheel_count;
+
+    /* the one mispredicted right-path branch that has been fetched and not resolved */
+    bool misprediction;
+    uint32_t misprediction_dyn;
+    nb_clock resolve_at;
+
+    /* memory */
+    struct store store[NB_STORES]; /* ring: [store_head, store_tail) in use, oldest first */
+    uint64_t store_head, store_tail;
+    nb_tick store_next; /* earliest next commit */
+    struct cache l1, l2;
+    nb_tick l1_miss_free[32];
+    nb_tick l2_free;
+    struct wc_buffer wc[32];
+    struct tlb dtlb, itlb;
+    nb_tick walk_free;
+    struct page_map pages;
+    struct bus bus;
+    struct stream stream[8];
+    uint64_t
+        code_filter[1024]; /* hashed 1 KB blocks of executed code, one bit each: a quick "no" */
+    struct page_map code_blocks; /* the blocks themselves */
+
+    uint8_t retired_x87_top;
+    bool clear_after_instruction; /* a retired store wrote near executed code */
+    nb_clock clear_level_until;
+    nb_clock last_retire;
+    uint64_t retire_limit;
+};
+
+/* One retired instruction more than this long ago means stuck. */
+#define NB_WATCHDOG_CLOCKS 200000u
+
+static inline struct rob_entry *rob_at(struct nb_machine *m, uint64_t sequence)
+{
+    return &m->rob[sequence & (NB_ROB_RING - 1)];
+}
+
+static inline struct dyn *dyn_at(struct nb_machine *m, uint32_t number)
+{
+    return &m->dyn[number & (NB_DYN_RING - 1)];
+}
+
+static inline void post(struct nb_machine *m, enum p4pmu_event event, unsigned bits, unsigned count)
+{
+    p4pmu_post(m->pmu, event, bits, m->who, count);
+}
+
+static inline uint64_t min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t max64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* codes.c */
+bool codes_init(struct nb_machine *m);
+void codes_free(struct nb_machine *m);
+const struct nb_code *codes_executed(struct nb_machine *m, const struct nb_instruction *in);
+const struct nb_code *codes_at(struct nb_machine *m, uint16_t process, uint64_t ip);
+
+/* predict.c */
+bool predict_init(struct nb_machine *m);
+void predict_free(struct nb_machine *m);
+uint64_t predict_next(struct nb_machine *m, const struct nb_code *code, bool *known);
+void predict_follow(struct nb_machine *m, const struct nb_code *code, bool taken);
+void predict_retire(struct nb_machine *m, const struct dyn *d);
+
+/* trace_cache.c */
+bool tc_init(struct nb_machine *m);
+void tc_free(struct nb_machine *m);
+const struct trace_line *tc_lookup(struct nb_machine *m, uint16_t process, uint64_t ip,
+                                   uint8_t from);
+void tc_insert(struct nb_machine *m, const struct trace_line *line);
+void tc_flush(struct nb_machine *m);
+
+/* front_end.c: both modes, and instructions; deliver.c, build.c: one mode each */
+void fe_reset(struct nb_machine *m);
+nb_clock fe_cycle(struct nb_machine *m);
+void fe_restart(struct nb_machine *m, uint64_t ip, uint16_t process);
+void fe_mode(struct nb_machine *m, enum fe_mode mode);
+enum fetch_result { FETCHED, FETCH_WAIT };
+enum fetch_result fe_fetch(struct nb_machine *m);
+void fe_finish(struct nb_machine *m);
+uint32_t fe_room(const struct nb_machine *m);
+uint32_t fe_push(struct nb_machine *m, uint32_t count, unsigned source_bit, uint32_t more_clocks);
+nb_clock fe_rom_cycle(struct nb_machine *m);
+void fe_enter_rom(struct nb_machine *m);
+nb_clock deliver_cycle(struct nb_machine *m);
+void build_enter(struct nb_machine *m);
+nb_clock build_cycle(struct nb_machine *m);
+
+/* rename.c */
+nb_clock allocate_cycle(struct nb_machine *m);
+void rename_restore(struct nb_machine *m);
+
+/* schedule.c */
+nb_clock schedule_cycle(struct nb_machine *m);
+void scheduler_wake(struct nb_machine *m, struct rob_entry *e);
+/* What a port may take from a scheduler. */
+enum pick { PICK_ANY, PICK_ALU, PICK_LOAD, PICK_STORE_ADDRESS };
+int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick);
+void scheduler_remove(struct scheduler *s, int slot);
+
+/* dispatch.c, replay.c */
+nb_clock dispatch_cycle(struct nb_machine *m);
+void replay_first_pass(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
+                       enum port port);
+void replay_look_again(struct nb_machine *m, nb_tick tick);
+nb_tick replay_next(const struct nb_machine *m, nb_tick after);
+nb_tick replay_pass(nb_tick first, nb_tick wanted, nb_tick loop);
+nb_tick crossing(const struct nb_uop *producer, const struct nb_uop *consumer);
+bool replay_slot_taken(struct nb_machine *m, enum port port, nb_tick tick);
+
+/* load.c, store.c, cache.c, tlb.c, l2.c, bus.c */
+bool memory_init(struct nb_machine *m);
+void memory_free(struct nb_machine *m);
+const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry *e,
+                                   uint64_t *address);
+/* A load reads at TICK. When its data's time is known it is given (the pass from which the result
+ * follows); NB_NEVER: it must go round the loop and try again. */
+nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
+                     nb_tick loop);
+void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
+uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_tick *tick,
+                   nb_tick loop, bool *missed);
+void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
+bool store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence);
+void store_retire(struct nb_machine *m, struct rob_entry *e);
+nb_clock store_cycle(struct nb_machine *m);
+struct store *store_at(struct nb_machine *m, uint64_t position);
+bool l2_owns(struct nb_machine *m, uint64_t physical);
+void agenda_add(struct nb_machine *m, nb_clock when, enum p4pmu_event event, unsigned bits,
+                int change);
+bool cache_init(struct cache *c, uint32_t sets, uint32_t ways, uint32_t line_bytes);
+struct cache_line *cache_find(struct cache *c, uint64_t address);
+struct cache_line *cache_victim(struct cache *c, uint64_t address);
+void cache_claim(struct cache *c, struct cache_line *line, uint64_t address);
+bool tlb_init(struct tlb *t, uint32_t sets, uint32_t ways);
+struct tlb_entry *tlb_find(struct tlb *t, uint64_t page);
+struct tlb_entry *tlb_fill(struct tlb *t, uint64_t page, uint64_t frame, nb_tick ready);
+void tlb_flush(struct tlb *t);
+uint64_t page_key(uint16_t process, uint64_t linear);
+uint64_t page_frame(struct nb_machine *m, uint64_t key);
+nb_tick page_walk(struct nb_machine *m, uint64_t key, nb_tick tick, bool code);
+nb_tick l2_read(struct nb_machine *m, uint64_t physical, nb_tick tick, enum bus_kind kind,
+                bool *missed);
+void l2_write(struct nb_machine *m, uint64_t physical, nb_tick tick);
+nb_tick bus_transaction(struct nb_machine *m, enum bus_kind kind, nb_tick tick);
+nb_clock bus_cycle(struct nb_machine *m);
+bool map_add(struct nb_machine *m, struct page_map *map, uint64_t key, uint64_t value);
+bool map_find(const struct page_map *map, uint64_t key, uint64_t *value);
+
+/* clear.c: self-modifying code, machine clears */
+bool smc_hits(const struct nb_machine *m, uint16_t process, uint64_t linear);
+void smc_executed(struct nb_machine *m, uint16_t process, uint64_t linear);
+
+/* retire.c */
+nb_clock retire_cycle(struct nb_machine *m);
+
+/* clear.c */
+void machine_clear(struct nb_machine *m, uint32_t last_dyn, unsigned cause_bit);
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * Allocation and renaming: three uops a clock from the uop queue into the reorder buffer (126),
+ * load (48) and store (24) buffers, physical registers (128 + 128) and the two queues before the
+ * schedulers.
+ *
+ * The register alias table maps each logical register to the uop that writes it last; partial
+ * registers are the whole register (Agner 5.8). x87 registers are renamed through the top of stack.
+ * When the front end has gone down a wrong path the table is saved behind the mispredicted branch
+ * and restored when that resolves; the bogus uops themselves stay and are cancelled at retirement
+ * (Agner 3.4).
+ */
+#include "machine.h"
+
+#include <string.h>
+
+#define X87_REGISTERS 8u
+
+static unsigned logical(const struct nb_machine *m, unsigned reg)
+{
+    if (reg < NB_REG_ST || reg >= NB_REG_ST + X87_REGISTERS)
+        return reg;
+    return NB_REG_ST + ((reg - NB_REG_ST + m->x87_top) & (X87_REGISTERS - 1));
+}
+
+static bool is_fp(unsigned reg)
+{
+    return reg >= NB_REG_ST && reg < NB_REG_TEMP;
+}
+
+/* Which resource keeps UOP out, if any. */
+enum stall {
+    STALL_NONE,
+    STALL_ROB,
+    STALL_REGISTERS,
+    STALL_LOADS,
+    STALL_STORES,
+    STALL_QUEUE,
+    STALL_ORDER
+};
+
+static bool memory_uop(const struct nb_uop *uop)
+{
+    return uop->kind == NB_UOP_LOAD || uop->kind == NB_UOP_STORE_ADDRESS ||
+           uop->kind == NB_UOP_PREFETCH;
+}
+
+static bool is_store(const struct nb_uop *uop)
+{
+    return uop->kind == NB_UOP_STORE_ADDRESS || uop->kind == NB_UOP_STORE_DATA;
+}
+
+static bool registers_free(const struct nb_machine *m, const struct nb_uop *uop)
+{
+    if (uop->result == NB_REG_NONE)
+        return true;
+    if (is_fp(uop->result))
+        return m->fp_in_flight + 24 <
+               m->p.fp_registers; /* 8 x87 or MMX, 8 XMM, 8 spare hold state */
+    return m->integer_in_flight + 16 < m->p.integer_registers;
+}
+
+static bool queue_full(const struct queue *q, uint32_t limit)
+{
+    return q->tail - q->head >= limit;
+}
+
+static enum stall stall_of(const struct nb_machine *m, const struct fetched *f, const struct dyn *d)
+{
+    const struct nb_uop *uop = f->uop;
+    if (m->rob_tail - m->rob_head >= m->p.rob)
+        return STALL_ROB;
+    if (f->first && (d->code->flags & NB_CODE_SERIALIZING) &&
+        (m->rob_head != m->rob_tail || m->store_head != m->store_tail))
+        return STALL_ORDER;
+    if (!registers_free(m, uop))
+        return STALL_REGISTERS;
+    if (uop->kind == NB_UOP_LOAD && m->loads_in_flight >= m->p.load_buffers)
+        return STALL_LOADS;
+    if (is_store(uop) && m->store_tail - m->store_head >= m->p.store_buffers)
+        return STALL_STORES;
+    if (memory_uop(uop) ? queue_full(&m->memory_queue, m->p.memory_queue)
+                        : queue_full(&m->general_queue, m->p.general_queue))
+        return STALL_QUEUE;
+    return STALL_NONE;
+}
+
+static void add_source(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+{
+    struct rob_entry *producer = rob_at(m, sequence);
+    unsigned slot = e->sources++;
+    e->source[slot] = sequence;
+    if (producer->state == ROB_DISPATCHED) {
+        e->ready = max64(e->ready, producer->promise + crossing(producer->uop, e->uop));
+        return;
+    }
+    e->next_waiter[slot] = producer->waiter;
+    producer->waiter = (uint16_t)((size_t)(e - m->rob) * NB_UOP_SOURCES + slot + 1);
+    e->pending++;
+}
+
+static void rename_sources(struct nb_machine *m, struct rob_entry *e)
+{
+    if (e->uop->flags & NB_UOP_BREAKS_DEPENDENCE)
+        return;
+    for (unsigned i = 0; i < NB_UOP_SOURCES; i++) {
+        unsigned reg = e->uop->source[i];
+        if (reg == NB_REG_NONE)
+            continue;
+        uint64_t sequence = m->rat[logical(m, reg)];
+        if (sequence >= m->rob_head)
+            add_source(m, e, sequence);
+    }
+}
+
+static void rename_results(struct nb_machine *m, const struct rob_entry *e, uint64_t sequence)
+{
+    const struct nb_uop *uop = e->uop;
+    if (uop->result != NB_REG_NONE) {
+        m->rat[logical(m, uop->result)] = sequence;
+        if (is_fp(uop->result))
+            m->fp_in_flight++;
+        else
+            m->integer_in_flight++;
+    }
+    if (uop->result2 != NB_REG_NONE)
+        m->rat[logical(m, uop->result2)] = sequence;
+}
+
+static void x87_before(struct nb_machine *m, const struct nb_code *code)
+{
+    if (code->flags & NB_CODE_X87_PUSH)
+        m->x87_top = (uint8_t)((m->x87_top - 1) & (X87_REGISTERS - 1));
+}
+
+static void x87_after(struct nb_machine *m, const struct nb_code *code)
+{
+    if (code->flags & NB_CODE_FXCH) {
+        uint64_t *a = &m->rat[logical(m, NB_REG_ST)];
+        uint64_t *b = &m->rat[logical(m, NB_REG_ST + code->fxch)];
+        uint64_t swap = *a;
+        *a = *b;
+        *b = swap;
+    }
+    unsigned pops = code->flags & NB_CODE_X87_POP2 ? 2 : code->flags & NB_CODE_X87_POP ? 1 : 0;
+    m->x87_top = (uint8_t)((m->x87_top + pops) & (X87_REGISTERS - 1));
+}
+
+static void save_table(struct nb_machine *m)
+{
+    memcpy(m->saved_rat, m->rat, sizeof m->rat);
+    m->saved_x87_top = m->x87_top;
+    m->have_saved = true;
+}
+
+/* The mispredicted branch resolved: rename on as if nothing had been allocated behind it. */
+void rename_restore(struct nb_machine *m)
+{
+    if (!m->have_saved)
+        return;
+    memcpy(m->rat, m->saved_rat, sizeof m->rat);
+    m->x87_top = m->saved_x87_top;
+    m->have_saved = false;
+}
+
+static void front_end_tag(struct nb_machine *m, struct rob_entry *e)
+{
+    if (e->uop->kind == NB_UOP_LOAD)
+        e->front_end_tag = p4pmu_front_end_tag(m->pmu, 1u << 1, m->who);
+    else if (e->uop->kind == NB_UOP_STORE_DATA) /* one tag a store: the data uop (model choice) */
+        e->front_end_tag = p4pmu_front_end_tag(m->pmu, 1u << 2, m->who);
+    if (e->front_end_tag)
+        dyn_at(m, e->dyn)->tagged = true;
+}
+
+static void take_buffers(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+{
+    if (e->uop->kind == NB_UOP_LOAD)
+        m->loads_in_flight++;
+    else if (is_store(e->uop))
+        store_allocate(m, e, sequence);
+}
+
+static void enqueue(struct nb_machine *m, const struct nb_uop *uop, uint64_t sequence)
+{
+    struct queue *q = memory_uop(uop) ? &m->memory_queue : &m->general_queue;
+    size_t at = q->tail++ & (NB_QUEUE_RING - 1);
+    q->rob[at] = sequence;
+    q->eligible[at] = m->now + m->p.rename_stages + 1;
+}
+
+static void allocate(struct nb_machine *m, const struct fetched *f, struct dyn *d)
+{
+    uint64_t sequence = m->rob_tail++;
+    struct rob_entry *e = rob_at(m, sequence);
+    *e = (struct rob_entry){.uop = f->uop,
+                            .dyn = f->dyn,
+                            .element = f->element,
+                            .bogus = d->bogus,
+                            .first = f->first,
+                            .last = f->last,
+                            .valid = NB_NEVER,
+                            .complete = NB_NEVER,
+                            .promise = NB_NEVER};
+    if (f->first)
+        x87_before(m, d->code);
+    rename_sources(m, e);
+    rename_results(m, e, sequence);
+    if (f->last) {
+        x87_after(m, d->code);
+        if (d->mispredicted && !d->bogus)
+            save_table(m);
+    }
+    front_end_tag(m, e);
+    take_buffers(m, e, sequence);
+    enqueue(m, f->uop, sequence);
+}
+
+static void show_stall(struct nb_machine *m, bool stores)
+{
+    if (stores == m->stall_posted)
+        return;
+    m->stall_posted = stores;
+    p4pmu_level(m->pmu, P4PMU_EV_resource_stall, 1u << 5, m->who, stores);
+}
+
+nb_clock allocate_cycle(struct nb_machine *m)
+{
+    nb_clock next = m->now + 1;
+    enum stall stall = STALL_NONE;
+    for (unsigned n = 0; n < m->p.allocate_width; n++) {
+        if (m->fetched_head == m->fetched_tail) {
+            next = NB_NEVER;
+            break;
+        }
+        const struct fetched *f = &m->fetched[m->fetched_head & (NB_QUEUE_RING - 1)];
+        if (f->ready > m->now) {
+            next = f->ready;
+            break;
+        }
+        struct dyn *d = dyn_at(m, f->dyn);
+        stall = stall_of(m, f, d);
+        if (stall != STALL_NONE) {
+            next = NB_NEVER; /* until another stage frees it */
+            break;
+        }
+        allocate(m, f, d);
+        m->active = true;
+        m->fetched_head++;
+    }
+    show_stall(m, stall == STALL_STORES);
+    return next;
+}

@@ -1,0 +1,189 @@
+/*
+ * Retirement: three uops a clock, in order, right-path and bogus alike; a taken branch must be the
+ * first of its group (Agner 5.7). Here the at-retirement events are posted.
+ *
+ * instr_retired counts an instruction when its first uop retires (SDM: starts, not completions);
+ * forms documented to count twice do. A far transfer counts as a branch (Weaver: system calls do)
+ * and as predicted (model choice). Not modelled: interrupts and assists.
+ */
+#include "machine.h"
+
+#define MMNP               (1u << 0)
+#define MMNM               (1u << 1)
+#define MMTP               (1u << 2)
+#define MMTM               (1u << 3)
+#define TYPE_UNCONDITIONAL (1u << 0)
+#define TYPE_CONDITIONAL   (1u << 1)
+#define TYPE_CALL          (1u << 2)
+#define TYPE_RETURN        (1u << 3)
+#define TYPE_INDIRECT      (1u << 4)
+#define SMCLEAR            (1u << 6)
+
+/* What one clock's group adds up to. */
+struct group {
+    unsigned uops[2];            /* right path, bogus */
+    unsigned instructions[2][2]; /* right path or bogus; untagged, tagged */
+    unsigned front_end[2], replay[2];
+};
+
+static unsigned branch_type(enum nb_branch branch)
+{
+    switch (branch) {
+    case NB_BRANCH_CONDITIONAL:
+        return TYPE_CONDITIONAL;
+    case NB_BRANCH_JUMP:
+        return TYPE_UNCONDITIONAL;
+    case NB_BRANCH_CALL:
+        return TYPE_CALL;
+    case NB_BRANCH_RETURN:
+        return TYPE_RETURN | TYPE_INDIRECT;
+    case NB_BRANCH_INDIRECT_CALL:
+        return TYPE_CALL | TYPE_INDIRECT;
+    case NB_BRANCH_INDIRECT_JUMP:
+        return TYPE_INDIRECT;
+    case NB_BRANCH_NONE:
+    case NB_BRANCH_FAR:
+        break;
+    }
+    return 0;
+}
+
+static void retire_branch(struct nb_machine *m, const struct dyn *d)
+{
+    enum nb_branch branch = (enum nb_branch)d->code->branch;
+    m->stats.branches++;
+    m->stats.mispredicted_branches += d->mispredicted;
+    unsigned direction =
+        d->taken ? (d->mispredicted ? MMTM : MMTP) : (d->mispredicted ? MMNM : MMNP);
+    post(m, P4PMU_EV_branch_retired, direction, 1);
+    post(m, P4PMU_EV_retired_branch_type, branch_type(branch), 1);
+    if (d->mispredicted) {
+        post(m, P4PMU_EV_mispred_branch_retired, 1u << 0, 1);
+        post(m, P4PMU_EV_retired_mispred_branch_type, branch_type(branch), 1);
+    }
+    predict_retire(m, d);
+}
+
+static void retire_tags(struct nb_machine *m, struct rob_entry *e, const struct dyn *d,
+                        struct group *g)
+{
+    if (d->mispredicted && e->uop->kind == NB_UOP_BRANCH && !e->bogus &&
+        p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_MISPREDICT, false, m->who))
+        e->replay_tag = true;
+    g->front_end[e->bogus] += e->front_end_tag;
+    g->replay[e->bogus] += e->replay_tag;
+    if (e->execution_tags)
+        post(m, P4PMU_EV_execution_event,
+             e->bogus ? (unsigned)e->execution_tags << 4 : e->execution_tags, 1);
+}
+
+static void free_registers(struct nb_machine *m, const struct nb_uop *uop)
+{
+    if (uop->result == NB_REG_NONE)
+        return;
+    if (uop->result >= NB_REG_ST && uop->result < NB_REG_TEMP)
+        m->fp_in_flight--;
+    else
+        m->integer_in_flight--;
+}
+
+static void retire_memory(struct nb_machine *m, struct rob_entry *e, const struct dyn *d)
+{
+    if (e->uop->kind == NB_UOP_LOAD) {
+        m->loads_in_flight--;
+        m->stats.loads += !e->bogus;
+        return;
+    }
+    if (e->uop->kind != NB_UOP_STORE_ADDRESS && e->uop->kind != NB_UOP_STORE_DATA)
+        return;
+    uint64_t linear;
+    if (uop_access(m, e, &linear) && smc_hits(m, d->in.process, linear))
+        m->clear_after_instruction = true;
+    m->stats.stores += !e->bogus && e->uop->kind == NB_UOP_STORE_DATA;
+    store_retire(m, e);
+}
+
+static void follow_x87_top(struct nb_machine *m, const struct nb_code *code)
+{
+    unsigned top = m->retired_x87_top;
+    top -= (code->flags & NB_CODE_X87_PUSH) != 0;
+    top += code->flags & NB_CODE_X87_POP2 ? 2u : (code->flags & NB_CODE_X87_POP) != 0;
+    m->retired_x87_top = (uint8_t)(top & 7);
+}
+
+static void retire_instruction(struct nb_machine *m, struct dyn *d)
+{
+    m->stats.instructions++;
+    m->stats.approximate_instructions += (d->code->flags & NB_CODE_APPROXIMATE) != 0;
+    follow_x87_top(m, d->code);
+    if (d->code->branch != NB_BRANCH_NONE)
+        retire_branch(m, d);
+}
+
+static void retire_uop(struct nb_machine *m, struct rob_entry *e, struct group *g)
+{
+    struct dyn *d = dyn_at(m, e->dyn);
+    g->uops[e->bogus]++;
+    if (e->first)
+        g->instructions[e->bogus][d->tagged] += d->code->flags & NB_CODE_RETIRES_TWICE ? 2u : 1u;
+    retire_tags(m, e, d, g);
+    free_registers(m, e->uop);
+    retire_memory(m, e, d);
+    m->rob_head++;
+    m->dyn_retired = e->dyn + (e->last ? 1u : 0u);
+    if (!e->last || e->bogus)
+        return;
+    retire_instruction(m, d);
+    if (m->clear_after_instruction) {
+        m->clear_after_instruction = false;
+        machine_clear(m, e->dyn, SMCLEAR);
+    }
+}
+
+static void post_group(struct nb_machine *m, const struct group *g)
+{
+    for (unsigned bogus = 0; bogus < 2; bogus++) {
+        if (!g->uops[bogus])
+            continue;
+        post(m, P4PMU_EV_uops_retired, 1u << bogus, g->uops[bogus]);
+        for (unsigned tagged = 0; tagged < 2; tagged++)
+            if (g->instructions[bogus][tagged])
+                post(m, P4PMU_EV_instr_retired, 1u << (2 * bogus + tagged),
+                     g->instructions[bogus][tagged]);
+        if (g->front_end[bogus])
+            post(m, P4PMU_EV_front_end_event, 1u << bogus, g->front_end[bogus]);
+        if (g->replay[bogus])
+            post(m, P4PMU_EV_replay_event, 1u << bogus, g->replay[bogus]);
+    }
+}
+
+static bool must_be_first(struct nb_machine *m, const struct rob_entry *e)
+{
+    return e->uop->kind == NB_UOP_BRANCH && !e->bogus && dyn_at(m, e->dyn)->taken;
+}
+
+nb_clock retire_cycle(struct nb_machine *m)
+{
+    struct group g = {0};
+    unsigned n = 0;
+    nb_clock next = NB_NEVER;
+    while (n < m->p.retire_width && m->rob_head < m->rob_tail) {
+        struct rob_entry *e = rob_at(m, m->rob_head);
+        if (e->complete > m->now) {
+            next = e->complete;
+            break;
+        }
+        if (n && must_be_first(m, e))
+            break;
+        retire_uop(m, e, &g);
+        n++;
+    }
+    if (!n)
+        return next;
+    m->active = true;
+    m->last_retire = m->now;
+    m->stats.uops += g.uops[0];
+    m->stats.bogus_uops += g.uops[1];
+    post_group(m, &g);
+    return m->now + 1;
+}

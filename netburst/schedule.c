@@ -1,0 +1,142 @@
+/*
+ * From the two in-order uop queues into the schedulers, and the choice a port makes among a
+ * scheduler's uops.
+ *
+ * Memory uops wait in one queue (16), all others in the general queue (32); each queue moves its
+ * oldest uop first and stops when that one's scheduler is full (Marr 2002). A scheduler holds a uop
+ * until it dispatches the first time; a uop is a candidate once all its producers have dispatched,
+ * and ready when their promised results are due. Oldest first among the ready ones (model choice),
+ * three moves a clock and queue (model choice: the allocator's width).
+ */
+#include "machine.h"
+
+#define MOVES_PER_CLOCK 3u
+
+static unsigned used(const struct scheduler *s)
+{
+    return (unsigned)__builtin_popcount(s->occupied);
+}
+
+/* A uop that either fast ALU can take goes where fewer wait. */
+static unsigned choose(const struct nb_machine *m, const struct nb_uop *uop)
+{
+    if (uop->scheduler != NB_SCHED_FAST_ANY)
+        return uop->scheduler;
+    return used(&m->scheduler[NB_SCHED_FAST1]) < used(&m->scheduler[NB_SCHED_FAST0])
+               ? NB_SCHED_FAST1
+               : NB_SCHED_FAST0;
+}
+
+static bool needs_order(const struct nb_uop *uop)
+{
+    return uop->kind == NB_UOP_FENCE || (uop->kind == NB_UOP_LOAD && (uop->flags & NB_UOP_LOCKED));
+}
+
+void scheduler_wake(struct nb_machine *m, struct rob_entry *e)
+{
+    if (e->state != ROB_SCHEDULED || e->pending)
+        return;
+    struct scheduler *s = &m->scheduler[e->scheduler];
+    s->candidates |= (uint16_t)(1u << e->slot);
+    s->earliest = min64(s->earliest, e->ready);
+    if (needs_order(e->uop))
+        s->waits_for_order = true;
+}
+
+static bool enter(struct nb_machine *m, uint64_t sequence)
+{
+    struct rob_entry *e = rob_at(m, sequence);
+    unsigned which = choose(m, e->uop);
+    struct scheduler *s = &m->scheduler[which];
+    uint16_t room = (uint16_t)(s->slots & ~s->occupied);
+    if (!room)
+        return false;
+    e->slot = (uint8_t)__builtin_ctz(room);
+    e->scheduler = (uint8_t)which;
+    e->state = ROB_SCHEDULED;
+    e->ready = max64(e->ready, 2 * (m->now + m->p.schedule_stages));
+    s->occupied |= (uint16_t)(1u << e->slot);
+    s->rob[e->slot] = sequence;
+    scheduler_wake(m, e);
+    m->active = true;
+    return true;
+}
+
+/* Move the oldest uops of Q; the next clock in which one more could move. */
+static nb_clock drain(struct nb_machine *m, struct queue *q)
+{
+    for (unsigned n = 0; n < MOVES_PER_CLOCK; n++) {
+        if (q->head == q->tail)
+            return NB_NEVER;
+        size_t at = q->head & (NB_QUEUE_RING - 1);
+        if (q->eligible[at] > m->now)
+            return q->eligible[at];
+        if (!enter(m, q->rob[at]))
+            return NB_NEVER; /* until a dispatch makes room */
+        q->head++;
+    }
+    return m->now + 1;
+}
+
+nb_clock schedule_cycle(struct nb_machine *m)
+{
+    nb_clock memory = drain(m, &m->memory_queue);
+    return min64(memory, drain(m, &m->general_queue));
+}
+
+static bool allowed(const struct nb_uop *uop, enum pick pick)
+{
+    switch (pick) {
+    case PICK_ALU:
+        return uop->kind == NB_UOP_ALU || uop->kind == NB_UOP_NOP;
+    case PICK_LOAD:
+        return uop->kind == NB_UOP_LOAD || uop->kind == NB_UOP_PREFETCH;
+    case PICK_STORE_ADDRESS:
+        return uop->kind == NB_UOP_STORE_ADDRESS;
+    case PICK_ANY:
+        break;
+    }
+    return true;
+}
+
+/* A fence or locked access waits until it is the oldest and every older store has left the store
+ * buffer. */
+static bool in_order(const struct nb_machine *m, uint64_t sequence)
+{
+    return sequence == m->rob_head && (m->store_head == m->store_tail ||
+                                       m->store[m->store_head & (NB_STORES - 1)].rob >= sequence);
+}
+
+/* The slot of the oldest uop that can dispatch at TICK, or -1. */
+int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick)
+{
+    if (!s->candidates || (s->earliest > tick && !s->waits_for_order))
+        return -1;
+    int best = -1;
+    nb_tick earliest = NB_NEVER;
+    bool order = false;
+    for (unsigned left = s->candidates; left; left &= left - 1) {
+        int slot = __builtin_ctz(left);
+        const struct rob_entry *e = rob_at(m, s->rob[slot]);
+        nb_tick ready = max64(e->ready, m->unit_free[e->uop->unit]);
+        if (needs_order(e->uop)) {
+            order = true;
+            if (!in_order(m, s->rob[slot]))
+                continue;
+        }
+        earliest = min64(earliest, ready);
+        if (ready > tick || !allowed(e->uop, pick))
+            continue;
+        if (best < 0 || s->rob[slot] < s->rob[best])
+            best = slot;
+    }
+    s->earliest = earliest;
+    s->waits_for_order = order;
+    return best;
+}
+
+void scheduler_remove(struct scheduler *s, int slot)
+{
+    s->occupied &= (uint16_t) ~(1u << slot);
+    s->candidates &= (uint16_t) ~(1u << slot);
+}

@@ -1,0 +1,221 @@
+/*
+ * Stores: the store buffer (24) in program order, write-through L1, the write-combining buffers (6)
+ * in front of the L2.
+ *
+ * A store gets its entry at allocation, its address and data from uops, and leaves after
+ * retirement, oldest first, one every `store_commit_clocks` (Agner: a store every two clocks). A
+ * store to a line in L1 whose sector the L2 owns is written through; others gather in a
+ * write-combining buffer, which asks for ownership at once (OPT-2002: store misses gather in
+ * write-combining buffers and trigger a read for ownership). A buffer leaves when all its bytes are
+ * written or, the least recently used first, when another line needs one. L1 does not allocate on a
+ * store (model choice: not stated). Non-temporal stores gather the same way without ownership and
+ * go to the bus. Not modelled: snoops that force a buffer out.
+ */
+#include "machine.h"
+
+#define STORE_PORT_SPLIT (1u << 1)
+#define SPLIT_STORE_DONE (1u << 1)
+#define CANCEL_RB_FULL   (1u << 2)
+#define WCB_EVICT        (1u << 0)
+#define WCB_FULL_EVICT   (1u << 1)
+#define UNOWNED          NB_NEVER
+
+struct store *store_at(struct nb_machine *m, uint64_t position)
+{
+    return &m->store[position & (NB_STORES - 1)];
+}
+
+/* E's entry: the one of its instruction's write when a sister uop has it already, else a new one.
+ */
+bool store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+{
+    if (m->store_tail > m->store_head) {
+        const struct store *last = store_at(m, m->store_tail - 1);
+        if (last->dyn == e->dyn && last->element == e->element && last->access == e->uop->access &&
+            !last->retired) {
+            e->buffer = m->store_tail - 1;
+            return true;
+        }
+    }
+    e->buffer = m->store_tail++;
+    *store_at(m, e->buffer) =
+        (struct store){.rob = sequence,
+                       .dyn = e->dyn,
+                       .element = e->element,
+                       .access = e->uop->access,
+                       .bogus = e->bogus,
+                       .non_temporal = (e->uop->flags & NB_UOP_NON_TEMPORAL) != 0,
+                       .address_tick = NB_NEVER,
+                       .data_tick = NB_NEVER};
+    return true;
+}
+
+static void store_split(struct nb_machine *m, struct rob_entry *e, uint64_t linear, uint32_t size)
+{
+    if ((linear & (m->p.l1_line - 1)) + size <= m->p.l1_line)
+        return;
+    post(m, P4PMU_EV_store_port_replay, STORE_PORT_SPLIT, 1);
+    if (p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_SPLIT, true, m->who))
+        e->replay_tag = true;
+}
+
+/* The address becomes known at TICK, after a walk when the data TLB misses. */
+void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
+{
+    struct store *s = store_at(m, e->buffer);
+    uint64_t linear;
+    const struct nb_access *a = uop_access(m, e, &linear);
+    bool missed;
+    s->address_tick = tick;
+    if (!a) {
+        if (e->bogus)
+            m->stats.wrong_path_accesses++;
+        else
+            m->stats.missing_accesses++;
+        return;
+    }
+    s->linear = linear;
+    s->size = a->size;
+    nb_tick loop = 2 * (nb_tick)m->p.replay_loop_fast;
+    s->physical =
+        translate(m, linear, dyn_at(m, e->dyn)->in.process, &s->address_tick, loop, &missed);
+    if (missed && p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_DTLB_MISS, true, m->who))
+        e->replay_tag = true;
+    store_split(m, e, linear, a->size);
+}
+
+/* A uop of a store retires: once address and data are both there the store may leave the buffer. */
+void store_retire(struct nb_machine *m, struct rob_entry *e)
+{
+    if (e->buffer < m->store_head)
+        return;
+    struct store *s = store_at(m, e->buffer);
+    if (s->address_tick != NB_NEVER && s->data_tick != NB_NEVER)
+        s->retired = true;
+}
+
+static void wc_evict(struct nb_machine *m, struct wc_buffer *b, unsigned why, nb_tick tick)
+{
+    post(m, P4PMU_EV_WC_Buffer, why, 1);
+    uint64_t physical = b->line << m->l1.line_bits;
+    if (b->ready == UNOWNED)
+        bus_transaction(m, BUS_WRITE_COMBINED, tick);
+    else
+        l2_write(m, physical, tick);
+    b->line = NB_NEVER;
+}
+
+static uint64_t byte_mask(const struct nb_machine *m, uint64_t physical, uint32_t size)
+{
+    unsigned first = (unsigned)(physical & (m->p.l1_line - 1));
+    uint64_t bytes = size >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << size) - 1;
+    return first < 64 ? bytes << first : 0;
+}
+
+static struct wc_buffer *wc_find(struct nb_machine *m, uint64_t line)
+{
+    for (uint32_t i = 0; i < m->p.wc_buffers; i++)
+        if (m->wc[i].line == line)
+            return &m->wc[i];
+    return NULL;
+}
+
+static struct wc_buffer *wc_oldest(struct nb_machine *m)
+{
+    struct wc_buffer *oldest = m->wc;
+    for (uint32_t i = 0; i < m->p.wc_buffers; i++) {
+        if (m->wc[i].line == NB_NEVER)
+            return &m->wc[i];
+        if (m->wc[i].used < oldest->used)
+            oldest = &m->wc[i];
+    }
+    return oldest;
+}
+
+static bool wc_complete(const struct wc_buffer *b, nb_tick tick)
+{
+    return b->bytes == ~UINT64_C(0) && (b->ready == UNOWNED || b->ready <= tick);
+}
+
+/* A buffer for LINE, or NULL when the one to be given up still waits for ownership (*RETRY says
+ * until when). */
+static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, uint64_t line,
+                                 nb_tick tick, nb_tick *retry)
+{
+    struct wc_buffer *b = wc_oldest(m);
+    bool missed;
+    if (b->line != NB_NEVER) {
+        if (b->ready != UNOWNED && b->ready > tick) {
+            post(m, P4PMU_EV_memory_cancel, CANCEL_RB_FULL, 1);
+            *retry = b->ready;
+            return NULL;
+        }
+        wc_evict(m, b, wc_complete(b, tick) ? WCB_EVICT : WCB_EVICT | WCB_FULL_EVICT, tick);
+    }
+    b->line = line;
+    b->bytes = 0;
+    if (s->non_temporal)
+        b->ready = UNOWNED;
+    else if (l2_owns(m, s->physical))
+        b->ready = tick;
+    else
+        b->ready = l2_read(m, s->physical, tick, BUS_OWNERSHIP, &missed);
+    return b;
+}
+
+/* Write one store; NB_NEVER when done, else when to try again. */
+static nb_tick write_out(struct nb_machine *m, const struct store *s, nb_tick tick)
+{
+    uint64_t line = s->physical >> m->l1.line_bits;
+    struct wc_buffer *b = wc_find(m, line);
+    if (!b && !s->non_temporal && cache_find(&m->l1, s->physical) && l2_owns(m, s->physical)) {
+        l2_write(m, s->physical, tick);
+        return NB_NEVER;
+    }
+    nb_tick retry = NB_NEVER;
+    if (!b)
+        b = wc_take(m, s, line, tick, &retry);
+    if (!b)
+        return retry;
+    b->used = ++m->l2.stamp;
+    b->bytes |= byte_mask(m, s->physical, s->size);
+    if (wc_complete(b, tick))
+        wc_evict(m, b, WCB_EVICT, tick);
+    return NB_NEVER;
+}
+
+static void leave(struct nb_machine *m, const struct store *s, nb_tick tick)
+{
+    uint32_t interval = m->p.store_commit_clocks;
+    if (s->size && (s->linear & (m->p.l1_line - 1)) + s->size > m->p.l1_line) {
+        post(m, P4PMU_EV_memory_complete, SPLIT_STORE_DONE, 1);
+        interval *= 2; /* two lines, two writes */
+    }
+    m->store_head++;
+    m->active = true;
+    m->store_next = tick + 2 * (nb_tick)interval;
+}
+
+/* The oldest retired store leaves; wrong-path entries just go. */
+nb_clock store_cycle(struct nb_machine *m)
+{
+    nb_tick tick = 2 * m->now;
+    while (m->store_head < m->store_tail) {
+        const struct store *s = store_at(m, m->store_head);
+        if (!s->retired)
+            return NB_NEVER; /* until it retires */
+        if (s->bogus || !s->size) {
+            m->store_head++;
+            m->active = true;
+            continue;
+        }
+        if (m->store_next > tick)
+            return m->store_next / 2;
+        nb_tick retry = write_out(m, s, tick);
+        if (retry != NB_NEVER)
+            m->store_next = (retry + 1) & ~(nb_tick)1;
+        else
+            leave(m, s, tick);
+    }
+    return NB_NEVER;
+}

@@ -1,0 +1,175 @@
+/*
+ * Address translation: data TLB (64 entries, fully associative), instruction TLB (128 entries,
+ * 4-way, looked up in build mode only), page walks through the caches, and the page map behind
+ * them.
+ *
+ * Physical frames are given out in order of first touch, so that a run is the same each time; page
+ * tables of a process live in frames of their own. Two dependent loads and a fixed cost make a walk
+ * (model choice: the cost is not published); one walk at a time (BOGGS04: up to Northwood a walk
+ * that misses blocks others). Not modelled: 4 MB pages, page faults.
+ */
+#include "machine.h"
+
+#include <stdlib.h>
+
+#define PAGE_BITS     12
+#define KEY_NONE      NB_NEVER
+#define TABLE_PROCESS 0x8000u /* page tables are mapped under process numbers of their own */
+
+bool tlb_init(struct tlb *t, uint32_t sets, uint32_t ways)
+{
+    t->sets = sets;
+    t->ways = ways;
+    t->entry = calloc((size_t)sets * ways, sizeof *t->entry);
+    if (!t->entry)
+        return false;
+    tlb_flush(t);
+    return true;
+}
+
+void tlb_flush(struct tlb *t)
+{
+    for (size_t i = 0; i < (size_t)t->sets * t->ways; i++)
+        t->entry[i].page = KEY_NONE;
+}
+
+static size_t set_base(const struct tlb *t, uint64_t page)
+{
+    return (size_t)(page & (t->sets - 1)) * t->ways;
+}
+
+/* The entry of PAGE, or NULL. The hint table only saves a search: what it says is verified. */
+struct tlb_entry *tlb_find(struct tlb *t, uint64_t page)
+{
+    uint16_t *hint = &t->hint[(page ^ (page >> 8)) & 255];
+    size_t base = set_base(t, page);
+    if (t->entry[*hint].page == page) {
+        t->entry[*hint].used = ++t->stamp;
+        return &t->entry[*hint];
+    }
+    for (uint32_t way = 0; way < t->ways; way++) {
+        struct tlb_entry *e = &t->entry[base + way];
+        if (e->page == page) {
+            *hint = (uint16_t)(base + way);
+            e->used = ++t->stamp;
+            return e;
+        }
+    }
+    return NULL;
+}
+
+struct tlb_entry *tlb_fill(struct tlb *t, uint64_t page, uint64_t frame, nb_tick ready)
+{
+    struct tlb_entry *set = &t->entry[set_base(t, page)];
+    struct tlb_entry *oldest = set;
+    for (uint32_t way = 0; way < t->ways; way++) {
+        if (set[way].page == KEY_NONE) {
+            oldest = &set[way];
+            break;
+        }
+        if (set[way].used < oldest->used)
+            oldest = &set[way];
+    }
+    *oldest = (struct tlb_entry){.page = page, .frame = frame, .used = ++t->stamp, .ready = ready};
+    return oldest;
+}
+
+uint64_t page_key(uint16_t process, uint64_t linear)
+{
+    return ((uint64_t)process << 48) | ((linear >> PAGE_BITS) & ((UINT64_C(1) << 48) - 1));
+}
+
+static size_t slot_of(const struct page_map *map, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
+    size_t slot = (size_t)(hash >> 32) & (map->capacity - 1);
+    while (map->key[slot] != KEY_NONE && map->key[slot] != key)
+        slot = (slot + 1) & (map->capacity - 1);
+    return slot;
+}
+
+static bool grow(struct page_map *map)
+{
+    struct page_map old = *map;
+    size_t capacity = old.capacity ? old.capacity * 2 : 1024;
+    uint64_t *key = malloc(capacity * sizeof *key);
+    uint64_t *frame = malloc(capacity * sizeof *frame);
+    if (!key || !frame) {
+        free(key);
+        free(frame);
+        return false;
+    }
+    for (size_t i = 0; i < capacity; i++)
+        key[i] = KEY_NONE;
+    map->key = key;
+    map->frame = frame;
+    map->capacity = capacity;
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.key[i] != KEY_NONE) {
+            size_t slot = slot_of(map, old.key[i]);
+            map->key[slot] = old.key[i];
+            map->frame[slot] = old.frame[i];
+        }
+    }
+    free(old.key);
+    free(old.frame);
+    return true;
+}
+
+bool map_find(const struct page_map *map, uint64_t key, uint64_t *value)
+{
+    if (!map->capacity)
+        return false;
+    size_t slot = slot_of(map, key);
+    if (map->key[slot] == KEY_NONE)
+        return false;
+    *value = map->frame[slot];
+    return true;
+}
+
+bool map_add(struct nb_machine *m, struct page_map *map, uint64_t key, uint64_t value)
+{
+    if (map->count * 2 >= map->capacity && !grow(map)) {
+        m->out_of_memory = true;
+        return false;
+    }
+    size_t slot = slot_of(map, key);
+    if (map->key[slot] == KEY_NONE)
+        map->count++;
+    map->key[slot] = key;
+    map->frame[slot] = value;
+    return true;
+}
+
+/* The physical frame of a page, given out at first touch. */
+uint64_t page_frame(struct nb_machine *m, uint64_t key)
+{
+    uint64_t frame = 0;
+    if (!map_find(&m->pages, key, &frame) && map_add(m, &m->pages, key, m->pages.next_frame))
+        frame = m->pages.next_frame++;
+    return frame;
+}
+
+/* Where the page table entry of KEY lies: LEVEL 1 the directory, 0 the table (two-level, 4-byte
+ * entries). */
+static uint64_t table_entry(struct nb_machine *m, uint64_t key, unsigned level)
+{
+    uint16_t process = (uint16_t)((key >> 48) | TABLE_PROCESS);
+    uint64_t page = key & ((UINT64_C(1) << 48) - 1);
+    uint64_t index = level ? page >> 10 : page;
+    uint64_t table = (level ? UINT64_C(1) << 44 : 0) + (index << 2);
+    return (page_frame(m, page_key(process, table)) << PAGE_BITS) | (table & 0xFFF);
+}
+
+/* A walk for KEY asked for at TICK: when it is done. */
+nb_tick page_walk(struct nb_machine *m, uint64_t key, nb_tick tick, bool code)
+{
+    bool missed;
+    post(m, P4PMU_EV_page_walk_type, code ? 1u << 1 : 1u << 0, 1);
+    tick = max64(tick, m->walk_free);
+    tick = l2_read(m, table_entry(m, key, 1), tick, BUS_READ, &missed);
+    tick = l2_read(m, table_entry(m, key, 0), tick, BUS_READ, &missed);
+    tick += 2 * (nb_tick)m->p.walk_clocks;
+    m->walk_free = tick;
+    return tick;
+}
