@@ -8,6 +8,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "data_path.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,12 @@ static void own_folder(char *out, size_t size)
         *slash = '\0';
 }
 
+static bool lies_in(const char *folder, const char *tree)
+{
+    size_t length = strlen(tree);
+    return !strncmp(folder, tree, length) && (folder[length] == '/' || folder[length] == '\0');
+}
+
 void sim_data_folder(unsigned place, char *out, size_t size)
 {
     char folder[4096];
@@ -34,7 +41,7 @@ void sim_data_folder(unsigned place, char *out, size_t size)
             snprintf(out, size, "%s", environment);
         break;
     case 1:
-        if (!strncmp(folder, P4SIM_BUILD_FOLDER "/", sizeof P4SIM_BUILD_FOLDER))
+        if (lies_in(folder, P4SIM_BUILD_FOLDER))
             snprintf(out, size, "%s", P4SIM_SOURCE_CONFIGS);
         break;
     case 2:

@@ -407,31 +407,53 @@ struct demand {
     uint32_t counters;
 };
 
+static void add_demand(struct demand *d, const struct need *n)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        if (n->escrs[k] == NONE)
+            continue;
+        d->escrs += !d->escr[n->escrs[k]];
+        d->escr[n->escrs[k]] = true;
+        if (n->counted)
+            d->counters |= n->counter == NONE ? p4pmu_escr((enum p4pmu_escr)n->escrs[k])->counters
+                                              : 1u << n->counter;
+    }
+    d->counted += n->counted;
+}
+
+static bool same_escrs(const struct need *a, const struct need *b)
+{
+    return a->escrs[0] == b->escrs[0] && a->escrs[1] == b->escrs[1];
+}
+
 /* What the needs of B ask for together: distinct ESCR contents against ESCRs, counts against
- * counters. */
-static struct demand demand_of(const struct board *b)
+ * counters. Only the needs that can use the same ESCRs as LIKE, unless that is NULL. */
+static struct demand demand_of(const struct board *b, const struct need *like)
 {
     struct demand d;
     memset(&d, 0, sizeof d);
     for (size_t i = 0; i < b->count; i++) {
         const struct need *n = &b->needs[i];
         bool fresh = true;
+        if (like && !same_escrs(n, like))
+            continue;
         for (size_t k = 0; k < i; k++)
-            fresh = fresh && b->needs[k].value != n->value;
+            fresh = fresh && !(b->needs[k].value == n->value && same_escrs(&b->needs[k], n));
         d.contents += fresh;
-        d.counted += n->counted;
-        for (unsigned k = 0; k < 2; k++) {
-            if (n->escrs[k] == NONE)
-                continue;
-            d.escrs += !d.escr[n->escrs[k]];
-            d.escr[n->escrs[k]] = true;
-            if (n->counted)
-                d.counters |= n->counter == NONE
-                                  ? p4pmu_escr((enum p4pmu_escr)n->escrs[k])->counters
-                                  : 1u << n->counter;
-        }
+        add_demand(&d, n);
     }
     return d;
+}
+
+/* The pair of ESCRs that is overfull by itself where there is one; else all that is asked for. */
+static struct demand scarcest(const struct board *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        struct demand d = demand_of(b, &b->needs[i]);
+        if (d.contents > d.escrs)
+            return d;
+    }
+    return demand_of(b, NULL);
 }
 
 static size_t name_resource(const struct demand *d, char *out, size_t used, size_t size)
@@ -483,7 +505,7 @@ static void describe_conflict(const struct sim_request *requests, const bool *in
         used = sizeof c->text - 201;
     used = add_name(c->text, used, sizeof c->text,
                     c->count == 1 ? " cannot have " : " do not fit together into ", "");
-    struct demand d = demand_of(&b);
+    struct demand d = scarcest(&b);
     name_resource(&d, c->text, used, sizeof c->text);
 }
 

@@ -114,20 +114,17 @@ static int take_number(const char *option, const char *text, uint64_t lowest, ui
     return GO_ON;
 }
 
-/* Add the events of a comma-separated list; the parts are kept in memory that lives as long as we
- * do. */
+/* Add the events of a comma-separated list. */
 static int take_events(struct stat_options *options, const char *list)
 {
-    char *copy = strdup(list);
-    if (!copy)
-        return complain(EXIT_MACHINE, "stat", "out of memory");
-    for (char *part; (part = strsep(&copy, ","));) {
-        if (!*part)
-            return complain(EXIT_USAGE, "stat", "-e '%s': there is an empty event between commas",
-                            list);
+    for (const char *at = list, *end; at; at = *end ? end + 1 : NULL) {
+        end = strchrnul(at, ',');
+        if (end == at)
+            return complain(EXIT_USAGE, "stat", "-e '%s': there is an empty event", list);
         if (options->event_count == STAT_EVENTS)
             return complain(EXIT_USAGE, "stat", "more than %d events", STAT_EVENTS);
-        options->events[options->event_count++] = part;
+        snprintf(options->events[options->event_count++], sizeof options->events[0], "%.*s",
+                 (int)(end - at), at);
     }
     return GO_ON;
 }
@@ -293,13 +290,13 @@ static int prepare(const struct stat_options *options, struct stat_result *resul
     char error[512];
     size_t defaults = sizeof default_events / sizeof default_events[0];
     size_t count = options->event_count ? options->event_count : defaults;
-    const char *const *events = options->event_count ? options->events : default_events;
     if (!sim_model_load(options->model, &result->model, error))
         return complain(model_is_known(options->model) ? EXIT_INPUT : EXIT_USAGE, "stat", "%s",
                         error);
     for (size_t i = 0; i < count; i++) {
         struct stat_row *row = &result->rows[result->row_count++];
-        if (!sim_request_parse(events[i], result->model.params.family_model, &row->request, error))
+        const char *event = options->event_count ? options->events[i] : default_events[i];
+        if (!sim_request_parse(event, result->model.params.family_model, &row->request, error))
             return complain(EXIT_USAGE, "stat", "%s", error);
     }
     result->source = options->source;

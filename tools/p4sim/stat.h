@@ -24,7 +24,7 @@ struct stat_options {
     char *const *argv;    /* STAT_PROGRAM */
     const char *path;     /* STAT_TRACE, STAT_SNIPPET from a file */
     const char *assembly; /* STAT_SNIPPET from the command line */
-    const char *events[STAT_EVENTS];
+    char events[STAT_EVENTS][200];
     size_t event_count;
 };
 
