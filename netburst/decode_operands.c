@@ -90,6 +90,8 @@ static const char *address_shape(const cs_x86_op *op)
 {
     bool base = op->mem.base != X86_REG_INVALID, index = op->mem.index != X86_REG_INVALID;
     bool displaced = op->mem.disp != 0;
+    if (!base && !index)
+        return "[m]|[r+r/i]";
     if (!index || op->mem.scale == 1)
         return base && index && displaced ? "[r+r+i]" : "[r+r/i]";
     if (!base)

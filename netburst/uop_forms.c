@@ -51,6 +51,8 @@ bool nb_pattern_fits(const char *pattern, const char *tokens)
 {
     if (strcmp(pattern, "*") == 0)
         return true;
+    if (strcmp(pattern, "-") == 0)
+        return !*tokens;
     for (;;) {
         if (!lists_meet(pattern, tokens))
             return false;
