@@ -61,6 +61,7 @@ static void configure_filter(struct p4pmu *pmu, struct counter *c)
         bool passes = complement ? input <= threshold : input > threshold;
         c->addend[input] = (uint8_t)(compare ? passes : input);
     }
+    c->compare = compare;
     c->edge = compare && (c->cccr & P4PMU_CCCR_EDGE_MASK);
     c->force = c->cccr & P4PMU_CCCR_FORCE_OVF_MASK;
     c->gate = !pmu->config.hyper_threading || (wanted == 3 ? threads > 0 : wanted == threads);
@@ -86,6 +87,16 @@ static bool blind(const struct p4pmu *pmu, int escr, int event)
     return event == P4PMU_EV_IOQ_allocation && escr == P4PMU_ESCR_FSB1 && before_f27(pmu);
 }
 
+/* ESCR[24:9] as the unit reads it. */
+static unsigned mask_of(const struct p4pmu *pmu, int escr, int event)
+{
+    enum { SMCLEAR = 1 << 6, SMCLEAR_OLD = 1 << 3 };
+    unsigned mask = P4PMU_GET(ESCR, EVENT_MASK, pmu->escr[escr]);
+    if (event == P4PMU_EV_machine_clear && p4pmu_has_erratum(&pmu->config, P4PMU_ERRATUM_SMC_BIT_3))
+        mask = (mask & ~(unsigned)(SMCLEAR | SMCLEAR_OLD)) | (mask & SMCLEAR_OLD ? SMCLEAR : 0);
+    return mask;
+}
+
 static void configure_watcher(struct p4pmu *pmu, int escr)
 {
     int event = p4pmu_selected_event(pmu, escr);
@@ -95,7 +106,7 @@ static void configure_watcher(struct p4pmu *pmu, int escr)
     const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)event);
     struct watcher *w = &pmu->watcher[event][info->escrs[0] == escr ? 0 : 1];
     w->who = (uint8_t)p4pmu_escr_who(pmu, escr, event);
-    w->mask = (uint16_t)P4PMU_GET(ESCR, EVENT_MASK, pmu->escr[escr]);
+    w->mask = (uint16_t)mask_of(pmu, escr, event);
     w->logic = (uint8_t)info->logic;
     w->escr = (int8_t)escr;
     if (w->who && info->logic != P4PMU_TAG_ONLY)
@@ -129,6 +140,15 @@ static bool runs(const struct p4pmu *pmu, unsigned counter)
            ((c->cccr & P4PMU_CCCR_EXT_CASCADE_MASK) && overflowed(pmu, info->extended_source));
 }
 
+static void configure_pebs(struct p4pmu *pmu)
+{
+    for (unsigned lp = 0; lp < 2; lp++) {
+        struct counter *c = &pmu->counter[p4pmu_pebs_counter(lp)];
+        c->pebs = p4pmu_pebs_on(pmu, lp);
+        c->armed = c->armed && c->pebs;
+    }
+}
+
 /* An overflow matters at once when it can interrupt or start another counter. */
 static void configure_critical(struct p4pmu *pmu)
 {
@@ -137,6 +157,8 @@ static void configure_critical(struct p4pmu *pmu)
         const struct p4pmu_counter_info *info = p4pmu_counter(i);
         uint32_t cccr = pmu->counter[i].cccr;
         if (cccr & (P4PMU_CCCR_OVF_PMI_T0_MASK | P4PMU_CCCR_OVF_PMI_T1_MASK))
+            pmu->critical |= 1u << i;
+        if (pmu->counter[i].pebs)
             pmu->critical |= 1u << i;
         if (cccr & P4PMU_CCCR_CASCADE_MASK)
             pmu->critical |= 1u << info->cascade_source;
@@ -154,6 +176,8 @@ void p4pmu_update_running(struct p4pmu *pmu)
         bool works = runs(pmu, i);
         if (!works)
             c->last = false;
+        c->quiet = !(c->cccr & P4PMU_CCCR_ENABLE_MASK) &&
+                   p4pmu_has_erratum(&pmu->config, P4PMU_ERRATUM_CASCADE_NO_PMI);
         pmu->running |= (uint32_t)(works && !pmu->asleep) << i;
         if ((pmu->running ^ before) >> i & 1) {
             c->running = false; /* its last running clocks were counted before */
@@ -167,8 +191,10 @@ void p4pmu_configure(struct p4pmu *pmu)
 {
     configure_wires(pmu);
     configure_watchers(pmu);
+    configure_pebs(pmu);
     configure_critical(pmu);
     p4pmu_update_running(pmu);
+    p4pmu_update_requests(pmu);
     p4pmu_configure_tags(pmu);
     p4pmu_plan(pmu);
 }

@@ -33,7 +33,7 @@ static uint64_t clocks_to_overflow(const struct counter *c, unsigned addend)
     return (P4PMU_COUNTER_MASK - c->value + addend) / addend;
 }
 
-/* CLOCKS (>= 1) clocks of ADDEND (>= 1) each. True when OVF or the stage changed. */
+/* CLOCKS (>= 1) clocks of ADDEND (>= 1) each. True when OVF, the stage or PEBS changed. */
 static bool count(struct counter *c, unsigned addend, uint64_t clocks)
 {
     uint64_t overflow = clocks_to_overflow(c, addend);
@@ -44,24 +44,45 @@ static bool count(struct counter *c, unsigned addend, uint64_t clocks)
         changed = true;
     }
     c->value = (c->value + addend * clocks) & P4PMU_COUNTER_MASK;
-    if (overflow <= clocks && c->stage == STAGE_IDLE) {
+    if (overflow > clocks)
+        return changed;
+    if (c->pebs && !c->armed)
+        changed = c->armed = true;
+    if (c->stage == STAGE_IDLE) {
         c->cccr |= P4PMU_CCCR_OVF_MASK;
-        c->stage = overflow < clocks ? STAGE_REQUESTED : STAGE_OVERFLOWED;
+        if (!c->quiet)
+            c->stage = overflow < clocks ? STAGE_REQUESTED : STAGE_OVERFLOWED;
         changed = true;
     }
     return changed;
 }
 
-/* One clock, or with an edge filter the first of many, whose input is INPUT. */
+/* Erratum N15: nothing leaves bit 31. */
+static bool count_without_carry(struct counter *c, unsigned addend)
+{
+    uint64_t high = c->value & ~(uint64_t)UINT32_MAX;
+    bool changed = count(c, addend, 1);
+    c->value = high | (uint32_t)c->value;
+    return changed;
+}
+
+/* One clock whose input is INPUT. */
 static bool count_clock(struct counter *c, unsigned input)
 {
     unsigned addend = c->addend[input];
-    if (c->edge) {
-        bool risen = addend && !c->last;
-        c->last = addend;
-        addend = risen;
-    }
-    return addend && c->gate && count(c, addend, 1);
+    bool high = c->compare && addend;
+    bool lose_carry = c->lose_carry;
+
+    if (c->edge && c->last)
+        addend = 0;
+    if (!c->gate)
+        addend = 0;
+    c->last = high;
+    c->added = (uint8_t)addend;
+    c->lose_carry = false;
+    if (!addend)
+        return false;
+    return lose_carry ? count_without_carry(c, addend) : count(c, addend, 1);
 }
 
 static void note(struct p4pmu *pmu, unsigned counter, bool changed)
@@ -78,12 +99,13 @@ void p4pmu_catch_up(struct p4pmu *pmu, unsigned counter)
     if (clocks == 0 || !c->running)
         return;
     unsigned input = clip(pmu->standing[c->escr]);
+    note(pmu, counter, count_clock(c, input));
+    if (--clocks == 0)
+        return;
     if (c->edge)
-        note(pmu, counter, count_clock(c, input));
-    else if (c->addend[input] && c->gate)
-        note(pmu, counter, count(c, c->addend[input], clocks));
-    if (!c->edge)
-        c->last = (c->cccr & P4PMU_CCCR_COMPARE_MASK) && c->addend[input];
+        c->added = 0; /* it rose in the first of the clocks, if at all */
+    else if (c->added)
+        note(pmu, counter, count(c, c->added, clocks));
 }
 
 void p4pmu_catch_up_all(struct p4pmu *pmu)
@@ -113,7 +135,7 @@ static uint64_t deadline(const struct p4pmu *pmu, unsigned counter)
     const struct counter *c = &pmu->counter[counter];
     unsigned addend = c->running && c->gate ? c->addend[clip(pmu->standing[c->escr])] : 0;
 
-    if (!addend || (c->edge && c->last) || c->stage == STAGE_REQUESTED)
+    if (!addend || (c->edge && c->last) || (c->stage == STAGE_REQUESTED && (!c->pebs || c->armed)))
         return P4PMU_NEVER;
     uint64_t clocks = c->stage == STAGE_OVERFLOWED ? 1 : clocks_to_overflow(c, addend);
     if (c->edge && clocks > 1)
@@ -149,8 +171,6 @@ static void count_facts(struct p4pmu *pmu)
             struct counter *c = &pmu->counter[i];
             p4pmu_catch_up(pmu, i);
             note(pmu, i, count_clock(c, input));
-            if (!c->edge)
-                c->last = (c->cccr & P4PMU_CCCR_COMPARE_MASK) && c->addend[input];
             c->synced++;
             touched |= 1u << i;
         }
@@ -184,6 +204,13 @@ void p4pmu_transition(struct p4pmu *pmu)
         p4pmu_catch_up(pmu, lowest(left));
     pmu->changed = 0;
     p4pmu_update_running(pmu);
+    p4pmu_update_requests(pmu);
+    p4pmu_plan(pmu);
+}
+
+void p4pmu_load_counter(struct p4pmu *pmu, unsigned counter, uint64_t value)
+{
+    pmu->counter[counter].value = value & P4PMU_COUNTER_MASK;
     p4pmu_plan(pmu);
 }
 

@@ -50,12 +50,18 @@ struct counter {
     uint64_t deadline; /* derived: end of the clock that brings something others must see */
     uint32_t cccr;
     uint8_t stage;
-    bool running;                  /* enabled or started by a cascade, and an event is selected */
-    bool last;                     /* comparator output of the clock before */
-    bool gate;                     /* derived: active-thread filter lets counts pass */
-    bool edge;                     /* derived: COMPARE and EDGE */
-    bool force;                    /* derived: FORCE_OVF */
-    int8_t escr;                   /* derived: listens to, or P4PMU_NONE */
+    bool running;    /* enabled or started by a cascade, and an event is selected */
+    bool last;       /* comparator output of the clock before */
+    bool gate;       /* derived: active-thread filter lets counts pass */
+    bool compare;    /* derived: COMPARE */
+    bool edge;       /* derived: COMPARE and EDGE */
+    bool force;      /* derived: FORCE_OVF */
+    bool quiet;      /* derived: its overflows ask for no interrupt (erratum CASCADE_NO_PMI) */
+    bool pebs;       /* derived: overflow makes PEBS wait for its uop */
+    bool armed;      /* PEBS waits */
+    bool lose_carry; /* erratum N15: the open clock's carry into bit 32 is lost */
+    uint8_t added;   /* in the last clock counted (erratum N17) */
+    int8_t escr;     /* derived: listens to, or P4PMU_NONE */
     uint8_t addend[INPUT_MAX + 1]; /* derived: input to addend, or to comparator output with EDGE */
 };
 
@@ -84,8 +90,15 @@ struct p4pmu {
 
     unsigned active, user; /* logical processors: bit n */
     unsigned cpl[2];
-    bool cr4_pce[2];
+    bool cr4_pce[2], cr4_tsd[2];
     bool asleep;
+
+    unsigned requests;     /* derived: logical processors an overflow asks for */
+    unsigned ds_requests;  /* logical processors a DS threshold asks for */
+    unsigned ds_suspended; /* logical processors */
+    uint64_t request_clock[2];
+    uint32_t lvt[2];
+    struct p4pmu_memory memory;
 
     uint64_t powered_escrs; /* derived: ESCRs that detect something (power gating) */
     uint8_t replay_who[P4PMU_REPLAY_CAUSES][2];
@@ -107,12 +120,35 @@ unsigned p4pmu_escr_who(const struct p4pmu *pmu, int escr, int event);
 int p4pmu_selected_event(const struct p4pmu *pmu, int escr);
 
 /* count.c */
+/* A counter that is caught up gets a new value. */
+void p4pmu_load_counter(struct p4pmu *pmu, unsigned counter, uint64_t value);
 void p4pmu_catch_up(struct p4pmu *pmu, unsigned counter);
 void p4pmu_catch_up_all(struct p4pmu *pmu);
 /* Deadlines and horizon from the state of the counters. */
 void p4pmu_plan(struct p4pmu *pmu);
 /* OVF or a stage of a critical counter changed, or a deadline was reached. */
 void p4pmu_transition(struct p4pmu *pmu);
+
+/* registers.c */
+void p4pmu_reset_msrs(struct p4pmu *pmu);
+
+/* interrupts.c */
+#define P4PMU_LVT_RESET UINT32_C(0x00010000)
+/* Stages or OVF_PMI bits changed: which logical processors are asked for. */
+void p4pmu_update_requests(struct p4pmu *pmu);
+/* A DS index of LP reached its threshold. */
+void p4pmu_request_ds(struct p4pmu *pmu, unsigned lp);
+
+/* ds.c */
+/* The PEBS counter of LP. */
+static inline unsigned p4pmu_pebs_counter(unsigned lp)
+{
+    return 16 + lp;
+}
+/* Whether PEBS of LP is on and its counter's ESCR selects an event that can drive it. */
+bool p4pmu_pebs_on(const struct p4pmu *pmu, unsigned lp);
+/* Store a branch record of LP. */
+enum p4pmu_ds p4pmu_bts_store(struct p4pmu *pmu, unsigned lp, const struct p4pmu_branch *branch);
 
 /* levels.c */
 uint64_t p4pmu_standing(const struct p4pmu *pmu, int event, const struct watcher *watcher);

@@ -65,16 +65,27 @@ enum p4pmu_fault {
     P4PMU_GP_RESERVED_BIT,  /* #GP: a bit that faults was written as 1 */
     P4PMU_GP_NO_SUCH_INDEX, /* #GP: RDPMC with an index that selects no counter */
     P4PMU_GP_PRIVILEGE,     /* #GP: RDPMC, RDMSR or WRMSR not allowed at this CPL */
+    P4PMU_GP_READ_ONLY,     /* #GP: the register cannot be written */
     P4PMU_FAULTS
 };
 
 /* A sentence for a fault, e.g. "no such MSR on this model". Never NULL. */
 const char *p4pmu_fault_text(enum p4pmu_fault fault);
 
+/* Errata that can be switched on, one name per row of p4pmu_errata.def: P4PMU_ERRATUM_N15, ... */
+enum p4pmu_erratum {
+#define P4PMU_ERRATUM(name, ...) P4PMU_ERRATUM_##name,
+#include "p4pmu_errata.def"
+    P4PMU_ERRATA
+};
+
 struct p4pmu_config {
     unsigned model;       /* DisplayModel of family 0FH: 0, 1, 2, 3, 4 or 6 */
     bool hyper_threading; /* two logical processors; changes ESCR[1:0], CCCR[17:16], CCCR[27] */
     unsigned stepping;    /* 0..15; IOQ_allocation behaves differently before signature F27H */
+    bool l3;              /* a Xeon MP with third level cache: its counters exist from model 3 on */
+    uint32_t errata;      /* bit P4PMU_ERRATUM_x asks for it; acts where the signature has it */
+    uint64_t frequency_id; /* what MSR_EBC_FREQUENCY_ID reads */
 };
 
 struct p4pmu;
@@ -98,6 +109,16 @@ enum p4pmu_fault p4pmu_wrmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint6
 /* RDPMC: ECX[30:0] is the counter, ECX[31] asks for the fast 32-bit read (SDM volume 2, RDPMC). */
 enum p4pmu_fault p4pmu_rdpmc(struct p4pmu *pmu, unsigned lp, uint32_t ecx, uint32_t *eax,
                              uint32_t *edx);
+
+/* RDTSC: the time stamp of LP; #GP at CPL 1 to 3 while CR4.TSD is set (SDM volume 2, RDTSC). */
+enum p4pmu_fault p4pmu_rdtsc(const struct p4pmu *pmu, unsigned lp, uint64_t *value);
+/* CR4.TSD of LP; false at reset. */
+void p4pmu_time_stamp_disable(struct p4pmu *pmu, unsigned lp, bool cr4_tsd);
+/* The bits of CPUID leaf 1 that announce what this library models: ECX has DTES64, MONITOR, DS-CPL;
+ * EDX has TSC, MSR, DS and HTT (SDM volume 2, CPUID). */
+void p4pmu_cpuid(const struct p4pmu_config *config, uint32_t *ecx, uint32_t *edx);
+/* Whether the part of CONFIG has ERRATUM and asks for it. */
+bool p4pmu_has_erratum(const struct p4pmu_config *config, enum p4pmu_erratum erratum);
 
 /* ---- the machine's side: facts ----------------------------------------------------------------
  */
@@ -181,6 +202,83 @@ bool p4pmu_front_end_tag(const struct p4pmu *pmu, unsigned bits, unsigned who);
 unsigned p4pmu_execution_tags(const struct p4pmu *pmu, enum p4pmu_event event, unsigned bits,
                               unsigned who);
 
+/* ---- the machine's side: interrupts ------------------------------------------------------------
+ */
+
+/*
+ * The performance-monitor interrupt of logical processor LP is wanted now. An overflow asks for it
+ * at the next count after it (SDM3 18.15.3) and keeps asking while OVF is 1; a DS buffer asks when
+ * its index reaches its threshold, until the interrupt is accepted. The local vector table entry
+ * can mask it.
+ */
+bool p4pmu_interrupt(const struct p4pmu *pmu, unsigned lp);
+/* The clock at whose end the request came up that stands now (for latencies); 0 when none stands.
+ */
+uint64_t p4pmu_interrupt_clock(const struct p4pmu *pmu, unsigned lp);
+/* LP takes the interrupt: gives the vector table entry that says how, and sets its mask bit, as the
+ * local APIC does (SDM3 18.15.5.8). */
+uint32_t p4pmu_accept(struct p4pmu *pmu, unsigned lp);
+/* The performance entry of the local vector table (APIC register 340H): vector 7:0, delivery mode
+ * 10:8, mask 16. Masked after reset. Bits without function stay 0. */
+uint32_t p4pmu_lvt(const struct p4pmu *pmu, unsigned lp);
+void p4pmu_set_lvt(struct p4pmu *pmu, unsigned lp, uint32_t value);
+/* How many clocks may pass in one call before an overflow asks for an interrupt or makes PEBS wait
+ * for its uop, if nothing is posted or changed; UINT64_MAX: none will. It may say less than that,
+ * never more. p4pmu_clocks is exact in any case: this is for machines that must not be late. */
+uint64_t p4pmu_quiet_clocks(const struct p4pmu *pmu);
+
+/* ---- the machine's side: DS area, branch records ------------------------------------------------
+ */
+
+/* Memory the DS area lives in, at linear addresses of LP. False: the page is not there. */
+struct p4pmu_memory {
+    void *context;
+    bool (*read)(void *context, unsigned lp, uint64_t address, void *to, size_t bytes);
+    bool (*write)(void *context, unsigned lp, uint64_t address, const void *from, size_t bytes);
+};
+/* NULL: no memory, each access fails. *MEMORY is copied. */
+void p4pmu_memory(struct p4pmu *pmu, const struct p4pmu_memory *memory);
+
+enum p4pmu_ds {
+    P4PMU_DS_NOTHING, /* nothing was to be stored */
+    P4PMU_DS_STORED,
+    P4PMU_DS_FULL, /* the buffer had no room: the record is lost */
+    P4PMU_DS_FAULT /* a page was missing: MSR_MCG_MISC bit 0 is set, the processor shuts down */
+};
+
+/* Whether 64-bit records and management area are used (CPUID DTES64). */
+bool p4pmu_ds64(const struct p4pmu *pmu);
+
+/* The registers of a PEBS record, in its order: EFLAGS, EIP (linear), EAX, EBX, ECX, EDX, ESI, EDI,
+ * EBP, ESP, R8 to R15. The 32-bit record has the first ten. */
+#define P4PMU_PEBS_REGISTERS 18
+struct p4pmu_pebs_registers {
+    uint64_t value[P4PMU_PEBS_REGISTERS];
+};
+/* Whether a retiring uop that is the fact (event, bits, who) takes the PEBS assist: the PEBS
+ * counter of WHO's logical processor (IQ_COUNTER4, IQ_COUNTER5) has overflowed and its ESCR selects
+ * the fact. */
+bool p4pmu_pebs_wants(const struct p4pmu *pmu, enum p4pmu_event event, unsigned bits, unsigned who);
+/* The assist: store a record, reload the counter from the DS area's reset field. */
+enum p4pmu_ds p4pmu_pebs_store(struct p4pmu *pmu, unsigned lp,
+                               const struct p4pmu_pebs_registers *registers);
+
+enum p4pmu_branch_kind { P4PMU_BRANCH, P4PMU_INTERRUPT_OR_EXCEPTION, P4PMU_DEBUG_EXCEPTION };
+struct p4pmu_branch {
+    uint64_t from, to; /* linear addresses */
+    unsigned cpl;      /* where it came from */
+    bool predicted;
+    enum p4pmu_branch_kind kind;
+};
+/* Whether LP records branches at all: DEBUGCTLA has LBR, or TR and BTS. */
+bool p4pmu_branches_wanted(const struct p4pmu *pmu, unsigned lp);
+/* A taken branch, interrupt or exception of LP retires: LBR stack, last-exception record, BTS. */
+enum p4pmu_ds p4pmu_branch(struct p4pmu *pmu, unsigned lp, const struct p4pmu_branch *branch);
+/* DS recording of LP pauses (system management mode, machine check) or goes on. */
+void p4pmu_ds_suspend(struct p4pmu *pmu, unsigned lp, bool suspended);
+/* INIT of LP: the counters go on; tracing and PEBS of LP are off, LP's DS area is forgotten. */
+void p4pmu_init(struct p4pmu *pmu, unsigned lp);
+
 /* ---- the tables -------------------------------------------------------------------------------
  */
 
@@ -243,6 +341,44 @@ struct p4pmu_counter_info {
     uint32_t extra;      /* CCCR bits without function that hold what is written */
     const char *source;
 };
+
+struct p4pmu_msr_info {
+    const char *name;    /* "IA32_PEBS_ENABLE"; of a range, the first */
+    uint32_t msr, count; /* address and number of registers in a row */
+    bool per_lp, read_only, l3;
+    unsigned models;
+    uint64_t implemented, faults, reset;
+    const char *description;
+    const char *source;
+};
+
+struct p4pmu_field_info {
+    const char *reg;  /* "ESCR", "CCCR", "PEBS_ENABLE", ... */
+    const char *name; /* "EVENT_MASK" */
+    unsigned shift, length;
+    unsigned models;
+    bool read_only;
+    const char *description;
+};
+
+struct p4pmu_erratum_info {
+    const char *name;          /* "N15" */
+    const char *entry;         /* the specification update's own name */
+    unsigned signatures[2][2]; /* lowest and highest of two ranges, model << 4 | stepping */
+    const char *description;
+    const char *source;
+};
+
+/* The registers besides counters, CCCRs and ESCRs, the fields of all, the errata; NULL past the
+ * end. */
+const struct p4pmu_msr_info *p4pmu_msr(size_t index);
+const struct p4pmu_field_info *p4pmu_field(size_t index);
+const struct p4pmu_erratum_info *p4pmu_erratum(enum p4pmu_erratum erratum);
+/* Bits of an ESCR, a CCCR, or row INDEX of p4pmu_msr that hold what is written on the part of
+ * CONFIG. */
+uint32_t p4pmu_escr_implemented(const struct p4pmu_config *config, enum p4pmu_escr escr);
+uint32_t p4pmu_cccr_implemented(const struct p4pmu_config *config, unsigned counter);
+uint64_t p4pmu_msr_implemented(const struct p4pmu_config *config, size_t index);
 
 const struct p4pmu_event_info *p4pmu_event(enum p4pmu_event event);
 const struct p4pmu_escr_info *p4pmu_escr(enum p4pmu_escr escr);

@@ -64,6 +64,45 @@
     F(PEBS_MATRIX_VERT, STORES, 1, 1, "replay tag: stores")                                        \
     F(PEBS_MATRIX_VERT, BRANCHES, 4, 1, "replay tag: branches")
 
+/* G(register, field, shift, length, models, access, meaning): fields that not every model has. */
+#define P4PMU_MISC_ENABLE_FIELDS(G)                                                                \
+    G(MISC_ENABLE, FAST_STRINGS, 0, 1, P4PMU_ALL_MODELS, RW, "fast string operations")             \
+    G(MISC_ENABLE, FOPCODE_COMPAT, 2, 1, P4PMU_ALL_MODELS, RW, "x87 FOP as on earlier processors") \
+    G(MISC_ENABLE, TM1, 3, 1, P4PMU_ALL_MODELS, RW, "thermal monitor 1")                           \
+    G(MISC_ENABLE, SPLIT_LOCK_DISABLE, 4, 1, P4PMU_ALL_MODELS, RW, "#AC on a split lock")          \
+    G(MISC_ENABLE, L3_DISABLE, 6, 1, P4PMU_ALL_MODELS, RW, "third level cache off")                \
+    G(MISC_ENABLE, PERFMON_AVAILABLE, 7, 1, P4PMU_ALL_MODELS, RO,                                  \
+      "performance monitoring is here")                                                            \
+    G(MISC_ENABLE, SUPPRESS_LOCK, 8, 1, P4PMU_ALL_MODELS, RW, "no LOCK on split accesses")         \
+    G(MISC_ENABLE, PREFETCH_DISABLE, 9, 1, P4PMU_ALL_MODELS, RW, "hardware prefetch off")          \
+    G(MISC_ENABLE, FERR_REPORT, 10, 1, P4PMU_ALL_MODELS, RW, "report FERR# in stop-clock")         \
+    G(MISC_ENABLE, BTS_UNAVAILABLE, 11, 1, P4PMU_ALL_MODELS, RO, "1: no branch trace store")       \
+    G(MISC_ENABLE, PEBS_UNAVAILABLE, 12, 1, P4PMU_ALL_MODELS, RO, "1: no PEBS")                    \
+    G(MISC_ENABLE, TM2, 13, 1, P4PMU_MODEL_3, RW, "thermal monitor 2")                             \
+    G(MISC_ENABLE, MONITOR, 18, 1, P4PMU_FROM_MODEL_3, RW, "MONITOR and MWAIT")                    \
+    G(MISC_ENABLE, ADJACENT_DISABLE, 19, 1, P4PMU_ALL_MODELS, RW, "adjacent sector prefetch off")  \
+    G(MISC_ENABLE, LIMIT_CPUID, 22, 1, P4PMU_FROM_MODEL_3, RW, "CPUID leaves up to 3 only")        \
+    G(MISC_ENABLE, XTPR_DISABLE, 23, 1, P4PMU_ALL_MODELS, RW, "no task priority messages")         \
+    G(MISC_ENABLE, L1D_CONTEXT, 24, 1, P4PMU_ALL_MODELS, RW, "L1 data cache shared by threads")    \
+    G(MISC_ENABLE, XD_DISABLE, 34, 1, P4PMU_FROM_MODEL_3, RW, "execute-disable off")
+
+/* BTS_OFF_OS and BTS_OFF_USR come with CPUID.1:ECX[4], which is taken to begin with model 3. */
+#define P4PMU_DEBUGCTLA_FIELDS(G)                                                                  \
+    G(DEBUGCTLA, LBR, 0, 1, P4PMU_ALL_MODELS, RW, "record branches; a debug exception clears it")  \
+    G(DEBUGCTLA, BTF, 1, 1, P4PMU_ALL_MODELS, RW, "TF steps by branches")                          \
+    G(DEBUGCTLA, TR, 2, 1, P4PMU_ALL_MODELS, RW, "send branch trace messages")                     \
+    G(DEBUGCTLA, BTS, 3, 1, P4PMU_ALL_MODELS, RW, "store the messages in the BTS buffer")          \
+    G(DEBUGCTLA, BTINT, 4, 1, P4PMU_ALL_MODELS, RW, "stop when the buffer is full, not wrap")      \
+    G(DEBUGCTLA, BTS_OFF_OS, 5, 1, P4PMU_FROM_MODEL_3, RW, "store no branches of CPL 0")           \
+    G(DEBUGCTLA, BTS_OFF_USR, 6, 1, P4PMU_FROM_MODEL_3, RW, "store no branches of CPL 1 to 3")
+
+#define P4PMU_MODEL_FIELD_CONSTANTS(reg, field, shift, length, models, access, meaning)            \
+    enum { P4PMU_##reg##_##field##_SHIFT = (shift), P4PMU_##reg##_##field##_LENGTH = (length) };   \
+    static const uint64_t P4PMU_##reg##_##field##_MASK = ((UINT64_C(1) << (length)) - 1u)          \
+                                                         << (shift);
+P4PMU_MISC_ENABLE_FIELDS(P4PMU_MODEL_FIELD_CONSTANTS)
+P4PMU_DEBUGCTLA_FIELDS(P4PMU_MODEL_FIELD_CONSTANTS)
+
 #define P4PMU_FIELD_CONSTANTS(reg, field, shift, length, meaning)                                  \
     enum { P4PMU_##reg##_##field##_SHIFT = (shift), P4PMU_##reg##_##field##_LENGTH = (length) };   \
     static const uint32_t P4PMU_##reg##_##field##_MASK = ((UINT32_C(1) << (length)) - 1u)          \
@@ -77,12 +116,20 @@ P4PMU_PEBS_MATRIX_VERT_FIELDS(P4PMU_FIELD_CONSTANTS)
     +(((UINT64_C(1) << (length)) - 1u) << (shift))
 #define P4PMU_FIELD_OR(reg, field, shift, length, meaning)                                         \
     | (((UINT64_C(1) << (length)) - 1u) << (shift))
+#define P4PMU_MODEL_FIELD_SUM(reg, field, shift, length, models, access, meaning)                  \
+    P4PMU_FIELD_SUM(reg, field, shift, length, meaning)
+#define P4PMU_MODEL_FIELD_OR(reg, field, shift, length, models, access, meaning)                   \
+    P4PMU_FIELD_OR(reg, field, shift, length, meaning)
 #define P4PMU_FIELDS_APART(LIST)                                                                   \
     static_assert((0 LIST(P4PMU_FIELD_SUM)) == (0 LIST(P4PMU_FIELD_OR)), #LIST " overlap")
 P4PMU_FIELDS_APART(P4PMU_ESCR_FIELDS);
 P4PMU_FIELDS_APART(P4PMU_CCCR_FIELDS);
 P4PMU_FIELDS_APART(P4PMU_PEBS_ENABLE_FIELDS);
 P4PMU_FIELDS_APART(P4PMU_PEBS_MATRIX_VERT_FIELDS);
+static_assert((0 P4PMU_MISC_ENABLE_FIELDS(P4PMU_MODEL_FIELD_SUM)) ==
+                  (0 P4PMU_MISC_ENABLE_FIELDS(P4PMU_MODEL_FIELD_OR)),
+              "P4PMU_MISC_ENABLE_FIELDS overlap");
+static_assert((0 P4PMU_DEBUGCTLA_FIELDS(P4PMU_MODEL_FIELD_SUM)) == 0x7F, "MSR_DEBUGCTLA[6:0]");
 static_assert((0 P4PMU_ESCR_FIELDS(P4PMU_FIELD_OR)) == 0x7FFFFFFF, "ESCR[30:0] (figure 18-45)");
 static_assert((0 P4PMU_CCCR_FIELDS(P4PMU_FIELD_OR)) == 0xFFFFF800, "CCCR[31:11] (figure 18-45)");
 

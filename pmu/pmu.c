@@ -5,7 +5,6 @@
  * RESET is not documented; they are 0 here (model choice: the least surprising).
  */
 #include "internal.h"
-#include "registers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +64,12 @@ void p4pmu_reset(struct p4pmu *pmu)
     pmu->active = 1; /* the other logical processor waits for SIPI */
     pmu->user = 0;
     pmu->asleep = false;
+    memset(pmu->request_clock, 0, sizeof pmu->request_clock);
+    pmu->requests = pmu->ds_requests = pmu->ds_suspended = 0;
     for (int lp = 0; lp < 2; lp++) {
         pmu->cpl[lp] = 0;
-        pmu->cr4_pce[lp] = false;
+        pmu->cr4_pce[lp] = pmu->cr4_tsd[lp] = false;
+        pmu->lvt[lp] = P4PMU_LVT_RESET;
     }
     p4pmu_reset_msrs(pmu);
     p4pmu_configure(pmu);
@@ -98,6 +100,32 @@ void p4pmu_sleep(struct p4pmu *pmu, bool asleep)
     p4pmu_catch_up_all(pmu);
     pmu->asleep = asleep;
     reconfigure(pmu);
+}
+
+void p4pmu_time_stamp_disable(struct p4pmu *pmu, unsigned lp, bool cr4_tsd)
+{
+    pmu->cr4_tsd[lp & 1] = cr4_tsd;
+}
+
+bool p4pmu_has_erratum(const struct p4pmu_config *config, enum p4pmu_erratum erratum)
+{
+    const struct p4pmu_erratum_info *e = p4pmu_erratum(erratum);
+    unsigned signature = config->model << 4 | config->stepping;
+    bool affected = false;
+    for (int i = 0; i < 2; i++)
+        affected |= signature >= e->signatures[i][0] && signature <= e->signatures[i][1];
+    return affected && (config->errata >> erratum & 1);
+}
+
+/* Model 3 brought DTES64, MONITOR and DS-CPL (CPUID.1:ECX = 441DH on its parts; from memory, so a
+ * model choice). Family 0FH has TSC, MSR and DS throughout. */
+void p4pmu_cpuid(const struct p4pmu_config *config, uint32_t *ecx, uint32_t *edx)
+{
+    enum { DTES64 = 1 << 2, MONITOR = 1 << 3, DS_CPL = 1 << 4 };
+    enum { TSC = 1 << 4, MSR = 1 << 5, DS = 1 << 21, HTT = 1 << 28 };
+    bool new = P4PMU_FROM_MODEL_3 >> config->model & 1;
+    *ecx = new ? DTES64 | MONITOR | DS_CPL : 0;
+    *edx = TSC | MSR | DS | (config->hyper_threading ? HTT : 0);
 }
 
 void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce)

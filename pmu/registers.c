@@ -6,7 +6,8 @@
  * what is written (reserved in SDM3 figure 18-43 and 18-45; that they read as 0 is a model choice).
  */
 #include "internal.h"
-#include "registers.h"
+
+#include <string.h>
 
 enum { ESCR_FAULTS = 31 }; /* writing 1 to ESCR bit 31 raised #GP on the probed F43h part */
 
@@ -18,6 +19,7 @@ const char *p4pmu_fault_text(enum p4pmu_fault fault)
         [P4PMU_GP_RESERVED_BIT] = "#GP: a reserved bit that faults was written as 1",
         [P4PMU_GP_NO_SUCH_INDEX] = "#GP: RDPMC index selects no counter",
         [P4PMU_GP_PRIVILEGE] = "#GP: not allowed at this privilege level",
+        [P4PMU_GP_READ_ONLY] = "#GP: the register cannot be written",
     };
     return (unsigned)fault < P4PMU_FAULTS ? text[fault] : "unknown fault";
 }
@@ -42,31 +44,67 @@ uint32_t p4pmu_cccr_implemented(const struct p4pmu_config *config, unsigned coun
     return bits;
 }
 
-static const struct other {
-    uint32_t first, count, models;
-    uint64_t implemented, faults, reset;
-} others[P4PMU_MSRS] = {
-#define P4PMU_MSR(name, register, first, count, scope, access, models, part, implemented, faults,  \
-                  reset, what, source)                                                             \
-    {first, count, models, implemented, faults, reset},
-#include "p4pmu_msrs.def"
-};
+uint64_t p4pmu_msr_implemented(const struct p4pmu_config *config, size_t index)
+{
+    const struct p4pmu_msr_info *msr = p4pmu_msr(index);
+    const char *with_fields = index == P4PMU_MSR_MISC_ENABLE ? "MISC_ENABLE"
+                              : index == P4PMU_MSR_DEBUGCTLA ? "DEBUGCTLA"
+                                                             : NULL;
+    uint64_t bits = msr->implemented;
+
+    if (with_fields) {
+        uint64_t there = 0;
+        const struct p4pmu_field_info *f;
+        for (size_t i = 0; (f = p4pmu_field(i)); i++)
+            if (strcmp(f->reg, with_fields) == 0 && !f->read_only &&
+                (f->models >> config->model & 1))
+                there |= ((UINT64_C(1) << f->length) - 1) << f->shift;
+        bits &= there;
+    }
+    if (index == P4PMU_MSR_MISC_ENABLE && !config->l3)
+        bits &= ~P4PMU_MISC_ENABLE_L3_DISABLE_MASK;
+    if (index == P4PMU_MSR_PEBS_ENABLE && !config->hyper_threading)
+        bits &= ~(uint64_t)P4PMU_PEBS_ENABLE_OTHER_THREAD_MASK;
+    return bits;
+}
 
 void p4pmu_reset_msrs(struct p4pmu *pmu)
 {
-    for (int i = 0; i < P4PMU_MSRS; i++)
+    const struct p4pmu_msr_info *msr;
+    for (size_t i = 0; (msr = p4pmu_msr(i)); i++)
         for (int lp = 0; lp < 2; lp++)
-            for (uint32_t n = 0; n < others[i].count; n++)
-                pmu->msr[i][lp][n] = others[i].reset;
+            for (uint32_t n = 0; n < msr->count; n++)
+                pmu->msr[i][lp][n] = msr->reset;
+    pmu->msr[P4PMU_MSR_EBC_FREQUENCY_ID][0][0] = pmu->config.frequency_id;
 }
 
-/* The row of p4pmu_msrs.def that has MSR on this model, or P4PMU_NONE. */
-static int other_by_msr(const struct p4pmu *pmu, uint32_t msr)
+/* The row that has MSR on this part, or P4PMU_NONE. */
+static int other_by_msr(const struct p4pmu *pmu, uint32_t address)
 {
-    for (int i = 0; i < P4PMU_MSRS; i++)
-        if (msr - others[i].first < others[i].count && (others[i].models >> pmu->config.model & 1))
+    const struct p4pmu_msr_info *msr;
+    for (int i = 0; (msr = p4pmu_msr((size_t)i)); i++)
+        if (address - msr->msr < msr->count && (msr->models >> pmu->config.model & 1) &&
+            (!msr->l3 || pmu->config.l3))
             return i;
     return P4PMU_NONE;
+}
+
+/* Where a register of a row is kept for LP. */
+static uint64_t *held(struct p4pmu *pmu, int which, unsigned lp, uint32_t address)
+{
+    const struct p4pmu_msr_info *msr = p4pmu_msr((size_t)which);
+    return &pmu->msr[which][msr->per_lp ? lp : 0][address - msr->msr];
+}
+
+/* IA32_PEBS_ENABLE has "my thread" and "other thread"; it is kept as logical processor 0 sees it.
+ */
+static uint64_t seen_by(unsigned lp, uint64_t pebs_enable)
+{
+    uint64_t mine = P4PMU_PEBS_ENABLE_MY_THREAD_MASK, other = P4PMU_PEBS_ENABLE_OTHER_THREAD_MASK;
+    if (lp == 0)
+        return pebs_enable;
+    return (pebs_enable & ~(mine | other)) | (pebs_enable & mine ? other : 0) |
+           (pebs_enable & other ? mine : 0);
 }
 
 static int counter_by_msr(uint32_t msr)
@@ -88,11 +126,20 @@ static uint64_t read_counter(struct p4pmu *pmu, unsigned counter)
     return pmu->counter[counter].value;
 }
 
+static uint64_t read_other(struct p4pmu *pmu, int which, unsigned lp, uint32_t address)
+{
+    uint64_t value = *held(pmu, which, lp, address);
+    if (which == P4PMU_MSR_TIME_STAMP_COUNTER)
+        return value + pmu->now; /* what is kept is the distance to NOW */
+    return which == P4PMU_MSR_PEBS_ENABLE ? seen_by(lp, value) : value;
+}
+
 enum p4pmu_fault p4pmu_rdmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t *value)
 {
     int i;
     *value = 0;
-    if (pmu->cpl[lp & 1] != 0)
+    lp &= p4pmu_lps(pmu) - 1;
+    if (pmu->cpl[lp] != 0)
         return P4PMU_GP_PRIVILEGE;
     if ((i = counter_by_msr(msr)) != P4PMU_NONE) {
         *value = read_counter(pmu, (unsigned)i);
@@ -102,7 +149,7 @@ enum p4pmu_fault p4pmu_rdmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint6
     } else if ((i = p4pmu_escr_by_msr(msr)) != P4PMU_NONE) {
         *value = pmu->escr[i];
     } else if ((i = other_by_msr(pmu, msr)) != P4PMU_NONE) {
-        *value = pmu->msr[i][0][msr - others[i].first];
+        *value = read_other(pmu, i, lp, msr);
     } else {
         return P4PMU_GP_NO_SUCH_MSR;
     }
@@ -112,47 +159,81 @@ enum p4pmu_fault p4pmu_rdmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint6
 static uint64_t write_counter(struct p4pmu *pmu, unsigned counter, uint64_t value)
 {
     read_counter(pmu, counter);
-    pmu->counter[counter].value = value & P4PMU_COUNTER_MASK;
-    p4pmu_plan(pmu);
+    pmu->counter[counter].lose_carry = p4pmu_has_erratum(&pmu->config, P4PMU_ERRATUM_N15);
+    p4pmu_load_counter(pmu, counter, value);
     return pmu->counter[counter].value;
+}
+
+/* Registers that decide what counts are about to change, and have changed. */
+static void before_change(struct p4pmu *pmu)
+{
+    p4pmu_catch_up_all(pmu);
+    pmu->changed = 0;
 }
 
 static uint64_t write_cccr(struct p4pmu *pmu, unsigned counter, uint64_t value)
 {
     struct counter *c = &pmu->counter[counter];
-    p4pmu_catch_up_all(pmu);
-    pmu->changed = 0;
+    bool ran = c->running;
+
+    before_change(pmu);
     c->cccr = (uint32_t)value & p4pmu_cccr_implemented(&pmu->config, counter);
     if (!(c->cccr & P4PMU_CCCR_OVF_MASK))
         c->stage = STAGE_IDLE;
     p4pmu_configure(pmu);
+    if (ran && !c->running && p4pmu_has_erratum(&pmu->config, P4PMU_ERRATUM_N17) &&
+        (uint32_t)c->value < c->added)
+        c->value = (c->value - (UINT64_C(1) << 32)) & P4PMU_COUNTER_MASK;
     return c->cccr;
 }
 
 static uint64_t write_escr(struct p4pmu *pmu, int escr, uint64_t value)
 {
-    p4pmu_catch_up_all(pmu);
-    pmu->changed = 0;
+    before_change(pmu);
     pmu->escr[escr] = (uint32_t)value & p4pmu_escr_implemented(&pmu->config, (enum p4pmu_escr)escr);
     p4pmu_configure(pmu);
     return pmu->escr[escr];
 }
 
-static uint64_t write_other(struct p4pmu *pmu, int which, uint32_t number, uint64_t value)
+static uint64_t write_other(struct p4pmu *pmu, int which, unsigned lp, uint32_t address,
+                            uint64_t value)
 {
-    const struct other *o = &others[which];
-    uint64_t *held = &pmu->msr[which][0][number];
-    *held = (*held & ~o->implemented) | (value & o->implemented);
-    p4pmu_configure_tags(pmu);
-    return *held;
+    uint64_t bits = p4pmu_msr_implemented(&pmu->config, (size_t)which);
+    uint64_t *h = held(pmu, which, lp, address);
+
+    before_change(pmu);
+    if (which == P4PMU_MSR_TIME_STAMP_COUNTER) {
+        if (P4PMU_UP_TO_MODEL_2 >> pmu->config.model & 1)
+            value = (uint32_t)value;
+        value -= pmu->now;
+    }
+    if (which == P4PMU_MSR_PEBS_ENABLE)
+        value = seen_by(lp, value);
+    *h = (*h & ~bits) | (value & bits);
+    p4pmu_configure(pmu);
+    return read_other(pmu, which, lp, address);
+}
+
+static enum p4pmu_fault other_fault(const struct p4pmu *pmu, int which, uint64_t value)
+{
+    const struct p4pmu_msr_info *msr = p4pmu_msr((size_t)which);
+    uint64_t faults = msr->faults;
+    if (msr->read_only)
+        return P4PMU_GP_READ_ONLY;
+    if (which == P4PMU_MSR_DEBUGCTLA) /* fields of later models fault as the bits above them do */
+        faults = ~p4pmu_msr_implemented(&pmu->config, (size_t)which);
+    return value & faults ? P4PMU_GP_RESERVED_BIT : P4PMU_OK;
 }
 
 enum p4pmu_fault p4pmu_wrmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t value,
                              uint64_t *stored)
 {
+    enum p4pmu_fault fault;
     uint64_t now_held;
     int i;
-    if (pmu->cpl[lp & 1] != 0)
+
+    lp &= p4pmu_lps(pmu) - 1;
+    if (pmu->cpl[lp] != 0)
         return P4PMU_GP_PRIVILEGE;
     if ((i = counter_by_msr(msr)) != P4PMU_NONE) {
         now_held = write_counter(pmu, (unsigned)i, value);
@@ -163,15 +244,23 @@ enum p4pmu_fault p4pmu_wrmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint6
             return P4PMU_GP_RESERVED_BIT;
         now_held = write_escr(pmu, i, value);
     } else if ((i = other_by_msr(pmu, msr)) != P4PMU_NONE) {
-        if (value & others[i].faults)
-            return P4PMU_GP_RESERVED_BIT;
-        now_held = write_other(pmu, i, msr - others[i].first, value);
+        if ((fault = other_fault(pmu, i, value)))
+            return fault;
+        now_held = write_other(pmu, i, lp, msr, value);
     } else {
         return P4PMU_GP_NO_SUCH_MSR;
     }
     if (stored)
         *stored = now_held;
     return P4PMU_OK;
+}
+
+/* RDPMC 18 to 25: the 32-bit counts of the L3 counters. */
+static bool l3_index(const struct p4pmu *pmu, uint32_t index)
+{
+    const struct p4pmu_msr_info *l3 = p4pmu_msr(P4PMU_MSR_L3_COUNTERS);
+    return pmu->config.l3 && (l3->models >> pmu->config.model & 1) &&
+           index - P4PMU_COUNTERS < l3->count;
 }
 
 enum p4pmu_fault p4pmu_rdpmc(struct p4pmu *pmu, unsigned lp, uint32_t ecx, uint32_t *eax,
@@ -181,12 +270,27 @@ enum p4pmu_fault p4pmu_rdpmc(struct p4pmu *pmu, unsigned lp, uint32_t ecx, uint3
     bool fast = ecx >> 31;
 
     *eax = *edx = 0;
-    if (pmu->cpl[lp & 1] != 0 && !pmu->cr4_pce[lp & 1])
+    lp &= p4pmu_lps(pmu) - 1;
+    if (pmu->cpl[lp] != 0 && !pmu->cr4_pce[lp])
         return P4PMU_GP_PRIVILEGE;
+    if (l3_index(pmu, index)) {
+        *eax = (uint32_t)pmu->msr[P4PMU_MSR_L3_COUNTERS][0][index - P4PMU_COUNTERS];
+        return P4PMU_OK;
+    }
     if (index >= P4PMU_COUNTERS)
         return P4PMU_GP_NO_SUCH_INDEX;
     uint64_t value = read_counter(pmu, index);
     *eax = (uint32_t)value;
     *edx = fast ? 0 : (uint32_t)(value >> 32);
+    return P4PMU_OK;
+}
+
+enum p4pmu_fault p4pmu_rdtsc(const struct p4pmu *pmu, unsigned lp, uint64_t *value)
+{
+    lp &= p4pmu_lps(pmu) - 1;
+    *value = 0;
+    if (pmu->cpl[lp] != 0 && pmu->cr4_tsd[lp])
+        return P4PMU_GP_PRIVILEGE;
+    *value = pmu->msr[P4PMU_MSR_TIME_STAMP_COUNTER][lp][0] + pmu->now;
     return P4PMU_OK;
 }

@@ -49,6 +49,33 @@ static const struct p4pmu_counter_info counters[] = {
 #include "p4pmu_counters.def"
 };
 
+static const struct p4pmu_msr_info msrs[] = {
+#define SHARED false
+#define PER_LP true
+#define RW     false
+#define RO     true
+#define ANY    false
+#define L3     true
+#define P4PMU_MSR(name, register, first, count, scope, access, models, part, implemented, faults,  \
+                  reset, what, source)                                                             \
+    {#register, first,       count,  scope, access, part,                                          \
+     models,    implemented, faults, reset, what,   source},
+#include "p4pmu_msrs.def"
+};
+
+static const struct p4pmu_field_info fields[] = {
+#define F(reg, name, shift, length, text) {#reg, #name, shift, length, P4PMU_ALL_MODELS, RW, text},
+#define G(reg, name, shift, length, models, access, text)                                          \
+    {#reg, #name, shift, length, models, access, text},
+    P4PMU_ESCR_FIELDS(F) P4PMU_CCCR_FIELDS(F) P4PMU_PEBS_ENABLE_FIELDS(F)
+        P4PMU_PEBS_MATRIX_VERT_FIELDS(F) P4PMU_MISC_ENABLE_FIELDS(G) P4PMU_DEBUGCTLA_FIELDS(G)};
+
+static const struct p4pmu_erratum_info errata[] = {
+#define P4PMU_ERRATUM(name, entry, lowest, highest, lowest2, highest2, text, source)               \
+    {#name, entry, {{lowest, highest}, {lowest2, highest2}}, text, source},
+#include "p4pmu_errata.def"
+};
+
 static_assert(P4PMU_ESCR_COUNT == P4PMU_ESCRS, "45 ESCRs (SDM3 table 18-63)");
 static_assert(sizeof escrs / sizeof escrs[0] == P4PMU_ESCRS, "one row each");
 static_assert(sizeof counters / sizeof counters[0] == P4PMU_COUNTERS, "one row each");
@@ -66,6 +93,21 @@ const struct p4pmu_escr_info *p4pmu_escr(enum p4pmu_escr escr)
 const struct p4pmu_counter_info *p4pmu_counter(unsigned counter)
 {
     return counter < P4PMU_COUNTERS ? &counters[counter] : NULL;
+}
+
+const struct p4pmu_msr_info *p4pmu_msr(size_t index)
+{
+    return index < sizeof msrs / sizeof msrs[0] ? &msrs[index] : NULL;
+}
+
+const struct p4pmu_field_info *p4pmu_field(size_t index)
+{
+    return index < sizeof fields / sizeof fields[0] ? &fields[index] : NULL;
+}
+
+const struct p4pmu_erratum_info *p4pmu_erratum(enum p4pmu_erratum erratum)
+{
+    return (unsigned)erratum < P4PMU_ERRATA ? &errata[erratum] : NULL;
 }
 
 int p4pmu_wired_escr(unsigned counter, unsigned select)
