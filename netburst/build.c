@@ -137,7 +137,8 @@ static void after_instruction(struct nb_machine *m, const struct nb_code *code)
     struct front_end *fe = &m->fe;
     if (code->branch != NB_BRANCH_NONE)
         fe->build_branches++;
-    if (ends_line(code) || fe->build_branches >= m->p.tc_line_branches ||
+    bool backward = code->branch != NB_BRANCH_NONE && fe->ip <= code->ip;
+    if (ends_line(code) || backward || fe->build_branches >= m->p.tc_line_branches ||
         fe->build.entries >= m->p.tc_line_uops)
         line_end(m);
 }
@@ -153,12 +154,11 @@ static nb_clock decode(struct nb_machine *m)
         line_add(m, code, i);
     fe_push(m, code->trace_uops - fe->uop, FROM_TC_BUILD, m->p.decode_stages);
     fe->busy_until = m->now + 1 + code->prefixes / m->p.prefixes_per_clock;
-    bool rom = fe->uop < fe->total;
-    after_instruction(m, code);
-    if (rom)
+    if (fe->uop < fe->total)
         fe_enter_rom(m);
     else
         fe_finish(m);
+    after_instruction(m, code);
     return m->now + 1;
 }
 

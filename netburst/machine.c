@@ -120,7 +120,7 @@ enum nb_stop nb_run(struct nb_machine *m, uint64_t instructions)
             pass_clocks(m, m->now + 1);
             return m->stop;
         }
-        pass_clocks(m, next);
+        pass_clocks(m, m->each_clock ? m->now + 1 : next);
     }
     return NB_STOP_LIMIT;
 }
@@ -199,6 +199,11 @@ void nb_free(struct nb_machine *m)
     tc_free(m);
     memory_free(m);
     free(m);
+}
+
+void nb_step_each_clock(struct nb_machine *machine, bool each)
+{
+    machine->each_clock = each;
 }
 
 const struct nb_stats *nb_stats(const struct nb_machine *machine)

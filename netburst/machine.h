@@ -287,6 +287,7 @@ struct nb_machine {
     nb_clock now;
     bool active; /* some stage did something in this clock */
     bool input_ended, out_of_memory, stopped;
+    bool each_clock; /* pass no clocks in one step */
     enum nb_stop stop;
     char report[1024];
     struct nb_stats stats;

@@ -95,6 +95,9 @@ void nb_free(struct nb_machine *machine);
 /* Run until the input ends or INSTRUCTIONS more have retired. May be called again after LIMIT. */
 enum nb_stop nb_run(struct nb_machine *machine, uint64_t instructions);
 const struct nb_stats *nb_stats(const struct nb_machine *machine);
+/* Take each clock by itself instead of passing clocks in which nothing can happen in one step.
+ * Slower; the results must be the same, which tests verify. */
+void nb_step_each_clock(struct nb_machine *machine, bool each);
 /* Why the last nb_run stopped as it did, for STUCK and NOT_ON_MODEL. */
 const char *nb_report(const struct nb_machine *machine);
 /* Static facts about statistics for tables: name, unit, text by index; NULL past the end. */

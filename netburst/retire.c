@@ -23,6 +23,7 @@
 struct group {
     unsigned uops[2];            /* right path, bogus */
     unsigned instructions[2][2]; /* right path or bogus; untagged, tagged */
+    unsigned completed[2];       /* instructions whose last uop retired */
     unsigned front_end[2], replay[2];
 };
 
@@ -131,6 +132,7 @@ static void retire_uop(struct nb_machine *m, struct rob_entry *e, struct group *
     retire_memory(m, e, d);
     m->rob_head++;
     m->dyn_retired = e->dyn + (e->last ? 1u : 0u);
+    g->completed[e->bogus] += e->last;
     if (!e->last || e->bogus)
         return;
     retire_instruction(m, d);
@@ -150,6 +152,8 @@ static void post_group(struct nb_machine *m, const struct group *g)
             if (g->instructions[bogus][tagged])
                 post(m, P4PMU_EV_instr_retired, 1u << (2 * bogus + tagged),
                      g->instructions[bogus][tagged]);
+        if (g->completed[bogus])
+            post(m, P4PMU_EV_instr_completed, 1u << bogus, g->completed[bogus]);
         if (g->front_end[bogus])
             post(m, P4PMU_EV_front_end_event, 1u << bogus, g->front_end[bogus]);
         if (g->replay[bogus])

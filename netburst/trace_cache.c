@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define HEAD_BLOCK_BITS 6
+#define SPREAD          37u /* odd, so that the heads of a block fall into different sets */
 
 bool tc_init(struct nb_machine *m)
 {
@@ -31,7 +32,8 @@ void tc_free(struct nb_machine *m)
 
 static struct trace_line *set_of(struct nb_machine *m, uint64_t ip)
 {
-    return &m->tc.line[((ip >> HEAD_BLOCK_BITS) & (m->p.tc_sets - 1)) * m->p.tc_ways];
+    uint64_t block = ip >> HEAD_BLOCK_BITS, inside = ip & ((1u << HEAD_BLOCK_BITS) - 1);
+    return &m->tc.line[((block + inside * SPREAD) & (m->p.tc_sets - 1)) * m->p.tc_ways];
 }
 
 const struct trace_line *tc_lookup(struct nb_machine *m, uint16_t process, uint64_t ip,
