@@ -1,0 +1,318 @@
+/*
+ * A live program as a source: starts it, delivers what its threads execute, records it when asked
+ * to, and ends well whatever happens.
+ *
+ * What follows an instruction (its next_ip, a signal, a switch) is only known when the next one has
+ * been executed, so one instruction is always held back.
+ */
+#define _GNU_SOURCE
+#include "live.h"
+#include "program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+static struct live *live_of(struct trace_source *source)
+{
+    return (struct live *)source;
+}
+
+/* ---- delivering --------------------------------------------------------------------------------
+ */
+
+/* Does FRESH follow the pending instruction in its own thread's flow? If not, it is so marked. */
+static bool flows_on(struct live *live, const struct trace_instruction *fresh)
+{
+    struct trace_instruction *pending = &live->pending;
+
+    if (fresh->thread != pending->thread || fresh->process != pending->process) {
+        pending->flags |= TRACE_INTERRUPTED;
+    } else if (fresh->ip != pending->next_ip) {
+        pending->next_ip = fresh->ip;
+        pending->flags |= TRACE_INTERRUPTED;
+    }
+    return !(pending->flags & TRACE_INTERRUPTED);
+}
+
+static void deliver(struct live *live, uint32_t next_code, struct trace_instruction *out)
+{
+    *out = live->pending;
+    live->has_pending = false;
+    if (live->recorder)
+        recorder_instruction(live->recorder, out, next_code);
+}
+
+/* True when an instruction is in OUT. */
+static bool accept(struct live *live, const struct trace_instruction *fresh,
+                   struct trace_instruction *out)
+{
+    bool delivered = live->has_pending;
+
+    if (delivered)
+        deliver(live, flows_on(live, fresh) ? fresh->code : STREAM_NO_CODE, out);
+    live->pending = *fresh;
+    live->has_pending = true;
+    return delivered;
+}
+
+/* Snippets: before the window nothing counts; leaving it is the end. */
+static bool outside_window(struct live *live, const struct trace_instruction *fresh)
+{
+    bool inside = fresh->ip >= live->window_low && fresh->ip < live->window_high;
+
+    if (!live->windowed)
+        return false;
+    live->inside |= inside;
+    if (inside || !live->inside)
+        return !inside;
+    live_kill_all(live);
+    live->source.end.how = TRACE_ENDED_SNIPPET;
+    live->source.end.status = 0;
+    return true;
+}
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+/* The first program ran on as a 64-bit one: its status is still the run's. */
+static void wait_for_detached(struct live *live)
+{
+    struct trace_end *end = &live->source.end;
+    int status = 0;
+
+    if (!live->first_detached || live->interrupted)
+        return;
+    live->first_detached = false;
+    while (waitpid(live->first_pid, &status, 0) == live->first_pid && WIFSTOPPED(status))
+        continue;
+    end->how = WIFSIGNALED(status) ? TRACE_ENDED_SIGNAL : TRACE_ENDED_EXIT;
+    end->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static enum trace_result failed(struct live *live)
+{
+    live_kill_all(live);
+    live->finished = true;
+    return TRACE_ERROR;
+}
+
+static bool recording_failed(struct live *live)
+{
+    if (!live->recorder || !recorder_error(live->recorder))
+        return false;
+    live_fail(live, 3, "%s", recorder_error(live->recorder));
+    return true;
+}
+
+static enum trace_result finish(struct live *live)
+{
+    if (!live->finished) {
+        live->finished = true;
+        wait_for_detached(live);
+        if (live->recorder)
+            recorder_finish(live->recorder, &live->source.end);
+        recording_failed(live);
+    }
+    return live->source.error[0] ? TRACE_ERROR : TRACE_END;
+}
+
+/* The last instruction, then the end. */
+static enum trace_result drain(struct live *live, struct trace_instruction *out)
+{
+    if (!live->has_pending)
+        return finish(live);
+    deliver(live, STREAM_NO_CODE, out);
+    return TRACE_OK;
+}
+
+static void cut(struct live *live)
+{
+    if (!live->thread_count)
+        return;
+    live_kill_all(live);
+    live->source.end.how = TRACE_ENDED_CUT;
+    live->source.end.status = 0;
+}
+
+/* ---- the source --------------------------------------------------------------------------------
+ */
+
+static enum trace_result live_next(struct trace_source *source, struct trace_instruction *out)
+{
+    struct live *live = live_of(source);
+    struct trace_instruction fresh = {0};
+    struct live_thread *thread;
+
+    for (;;) {
+        if (live->finished || recording_failed(live))
+            return live->finished ? finish(live) : failed(live);
+        if (live->spaces_to_drop)
+            live_drop_spaces(live);
+        if (live->interrupted)
+            cut(live);
+        thread = live_schedule(live);
+        if (!thread && !live->thread_count)
+            return drain(live, out);
+        if (!thread)
+            continue;
+        switch (live_step(live, thread, &fresh)) {
+        case LIVE_EXECUTED:
+            if (!outside_window(live, &fresh) && accept(live, &fresh, out))
+                return TRACE_OK;
+            break;
+        case LIVE_NOTHING:
+            break;
+        case LIVE_FAILED:
+            return failed(live);
+        }
+    }
+}
+
+static size_t live_code_at(struct trace_source *source, uint16_t process, uint64_t ip,
+                           uint8_t bytes[TRACE_INSTRUCTION_BYTES])
+{
+    const struct live *live = live_of(source);
+    const struct space *space = process < live->space_count ? live->spaces[process] : NULL;
+
+    return space ? code_page_copy(&space->pages, ip, bytes) : 0;
+}
+
+/* May be called from a signal handler. Killing the first program wakes a wait for it. */
+static void live_interrupt(struct trace_source *source)
+{
+    struct live *live = live_of(source);
+
+    live->interrupted = 1;
+    if (live->first)
+        kill((pid_t)live->first, SIGKILL);
+}
+
+static void free_all(struct live *live)
+{
+    if (live->pinned)
+        sched_setaffinity(0, sizeof live->affinity, &live->affinity);
+    for (size_t i = 0; i < live->space_count; i++)
+        space_free(live->spaces[i]);
+    for (size_t i = 0; i < live->thread_count; i++)
+        free(live->threads[i]);
+    free(live->spaces);
+    free(live->threads);
+    recipe_decoder_free(live->decoder);
+    recorder_close(live->recorder);
+    free(live);
+}
+
+/* Closing in mid-run completes the recording as a cut one. */
+static void live_close(struct trace_source *source)
+{
+    struct live *live = live_of(source);
+    struct trace_instruction last;
+
+    if (!live->finished && !live->source.error[0]) {
+        live->interrupted = 1;
+        cut(live);
+        while (live_next(source, &last) == TRACE_OK)
+            continue;
+    }
+    live_kill_all(live);
+    free_all(live);
+}
+
+static const struct trace_source_ops live_ops = {
+    .next = live_next,
+    .code_at = live_code_at,
+    .interrupt = live_interrupt,
+    .close = live_close,
+};
+
+/* ---- opening -----------------------------------------------------------------------------------
+ */
+
+/* Tracer and program share one processor: a stop then costs a third, and the order is stable. */
+static void pin(struct live *live)
+{
+    cpu_set_t one;
+    int here = sched_getcpu();
+
+    if (here < 0 || sched_getaffinity(0, sizeof live->affinity, &live->affinity) != 0)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)here, &one);
+    live->pinned = sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+static bool start_program(struct live *live, const char *path, char *const *argv, char error[512])
+{
+    struct live_thread *thread;
+    struct space *space = live_add_space(live);
+    uint32_t leaf1[4] = {0};
+    bool randomised;
+    pid_t pid = space ? tracee_start(path, argv, &randomised, error) : 0;
+
+    if (!pid)
+        return false;
+    live->first_pid = pid;
+    live->first = pid;
+    thread = live_add_thread(live, pid, pid, space);
+    if (!thread || !tracee_registers(pid, &thread->regs)) {
+        snprintf(error, 512, "%.300s: cannot be traced", path);
+        kill(pid, SIGKILL);
+        return false;
+    }
+    if (live->cpuid)
+        live->cpuid(live->cpuid_context, 1, 0, leaf1);
+    tracee_edit_auxv(pid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
+    if (randomised)
+        snprintf(live->source.end.note, sizeof live->source.end.note,
+                 "addresses could not be fixed here (personality is refused): they differ from run "
+                 "to run");
+    return true;
+}
+
+struct trace_source *live_open(const struct trace_live_options *options, uint64_t window_low,
+                               uint64_t window_high, char error[512], int *status)
+{
+    char path[PROGRAM_PATH_BYTES];
+    struct live *live;
+
+    if (!options->argv || !options->argv[0]) {
+        snprintf(error, 512, "no program was named");
+        *status = 2;
+        return NULL;
+    }
+    if (!program_find(options->argv[0], path, error, status))
+        return NULL;
+    live = calloc(1, sizeof *live);
+    *status = 3;
+    if (!live || !(live->decoder = recipe_decoder_new())) {
+        snprintf(error, 512, "no memory for a live run");
+        free(live);
+        return NULL;
+    }
+    live->source.ops = &live_ops;
+    live->cpuid = options->cpuid;
+    live->cpuid_context = options->cpuid_context;
+    live->windowed = window_high != 0;
+    live->window_low = window_low;
+    live->window_high = window_high;
+    if (options->record_to &&
+        !(live->recorder = recorder_open(options->record_to, options->argv, error))) {
+        free_all(live);
+        return NULL;
+    }
+    pin(live);
+    if (!start_program(live, path, options->argv, error)) {
+        free_all(live);
+        return NULL;
+    }
+    return &live->source;
+}
+
+struct trace_source *trace_open_live(const struct trace_live_options *options, char error[512],
+                                     int *status)
+{
+    return live_open(options, 0, 0, error, status);
+}

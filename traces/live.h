@@ -1,0 +1,101 @@
+/*
+ * The live source, shared by its three files: live.c (the source and its ends), live_threads.c (who
+ * runs, what the kernel reports), live_step.c (one instruction).
+ *
+ * One logical processor runs all traced threads in turn. A turn ends after LIVE_QUANTUM
+ * instructions when another thread could run, or in a system call that sleeps.
+ */
+#ifndef TRACES_LIVE_H
+#define TRACES_LIVE_H
+
+#include "live_window.h"
+#include "recipe.h"
+#include "recorder.h"
+#include "space.h"
+#include "tracee.h"
+
+#include <sched.h>
+#include <signal.h>
+
+#define LIVE_QUANTUM                                                                               \
+    20000 /* instructions of a turn: model choice, about a scheduler tick at this speed */
+
+struct live_thread {
+    pid_t tid, tgid;
+    uint16_t number;
+    struct space *space;
+    enum { THREAD_READY, THREAD_BLOCKED, THREAD_GONE } state;
+    int inject;                   /* signal to deliver with the next step */
+    struct user_regs_struct regs; /* at its last stop */
+};
+
+struct live {
+    struct trace_source source; /* first: the public handle */
+    trace_cpuid_fn *cpuid;
+    void *cpuid_context;
+    struct recorder *recorder; /* or NULL */
+    struct recipe_decoder *decoder;
+
+    struct live_thread **threads;
+    size_t thread_count, thread_capacity;
+    size_t current;        /* whose turn it is */
+    uint32_t turn;         /* instructions of this turn */
+    struct space **spaces; /* by process, NULL when gone */
+    size_t space_count, space_capacity;
+    bool spaces_to_drop;
+    uint32_t threads_seen;
+
+    uint64_t executed;
+    uint32_t codes;
+    struct trace_instruction pending; /* executed, not yet delivered: what follows was not known */
+    bool has_pending;
+
+    bool windowed; /* deliver only instructions inside, end when they are left (snippets) */
+    bool inside;
+    uint64_t window_low, window_high;
+
+    volatile sig_atomic_t interrupted;
+    volatile sig_atomic_t first; /* process id of the first program while it lives, else 0 */
+    pid_t first_pid;
+    bool first_detached; /* it became a 64-bit program */
+    bool finished;
+    cpu_set_t affinity;
+    bool pinned;
+};
+
+/* What a step gave. */
+enum live_step {
+    LIVE_EXECUTED, /* an instruction, in *out */
+    LIVE_NOTHING,  /* a signal, a fault, a thread that ended: look again */
+    LIVE_FAILED,   /* source.error says why */
+};
+
+/* live_step.c: one instruction of this thread. */
+enum live_step live_step(struct live *live, struct live_thread *thread,
+                         struct trace_instruction *out);
+
+/* What a resumed thread came to. */
+enum live_stop {
+    STOP_TRAP,    /* a step ended: registers are current */
+    STOP_SIGNAL,  /* a signal stands before the thread: registers are current, inject is set */
+    STOP_BLOCKED, /* it sleeps in the kernel; live_poll() will find it */
+    STOP_GONE,    /* it ended */
+};
+
+/* live_threads.c. */
+struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, struct space *space);
+struct space *live_add_space(struct live *live);
+/* The thread whose turn it is, after looking at sleeping ones; NULL when none is left. */
+struct live_thread *live_schedule(struct live *live);
+/* Resumes with REQUEST and the pending signal and waits. A call that MAY_BLOCK is not waited for
+ * while other threads could run. */
+enum live_stop live_resume(struct live *live, struct live_thread *thread, int request,
+                           bool may_block);
+/* Frees address spaces no thread lives in, but for the one of the pending instruction. */
+void live_drop_spaces(struct live *live);
+void live_kill_all(struct live *live);
+
+void live_fail(struct live *live, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

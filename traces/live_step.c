@@ -1,0 +1,406 @@
+/*
+ * One instruction of a live thread: work out what it will touch, let the processor execute it, see
+ * what became of it. CPUID and RDTSC are answered here instead, so that the program sees the model.
+ *
+ * Limits until there is a virtual processor: RDTSC is the number of instructions executed so far;
+ * RDPMC, RDMSR and WRMSR fault as in any user program; instructions a Pentium 4 did not have run
+ * natively when a program uses them in spite of CPUID.
+ */
+#define _GNU_SOURCE
+#include "live.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+enum {
+    BREAKPOINT = 0xcc,
+    REPETITIONS_WORTH_A_BREAKPOINT = 16,
+    /* errno values the kernel keeps for itself: the system call will be restarted */
+    RESTART_FIRST = 512,
+    RESTART_LAST = 516,
+    I386_RESTART_SYSCALL = 219,
+    TRAP_CODE_CALL = 1,      /* si_code TRAP_BRKPT: back from a system call */
+    TRAP_CODE_STEP = 2,      /* si_code TRAP_TRACE: an instruction was executed */
+    TRAP_CODE_HANDLER = 5,   /* a signal handler's frame was made */
+    TRAP_CODE_KERNEL = 0x80, /* int3 */
+};
+
+/* An instruction about to be executed. */
+struct attempt {
+    struct space *space;
+    struct code_entry *entry; /* NULL where no code can be read */
+    struct recipe_registers start;
+    uint64_t true_ip; /* of the stop before: not start.ip where the kernel restarts a call */
+    unsigned access_count;
+    struct trace_access access[TRACE_ACCESSES];
+};
+
+static struct recipe_registers registers_of(const struct user_regs_struct *regs)
+{
+    return (struct recipe_registers){
+        .gpr = {regs->rax & 0xffffffff, regs->rcx & 0xffffffff, regs->rdx & 0xffffffff,
+                regs->rbx & 0xffffffff, regs->rsp & 0xffffffff, regs->rbp & 0xffffffff,
+                regs->rsi & 0xffffffff, regs->rdi & 0xffffffff},
+        .fs_base = regs->fs_base & 0xffffffff,
+        .gs_base = regs->gs_base & 0xffffffff,
+        .ip = regs->rip & 0xffffffff,
+        .flags = regs->eflags,
+    };
+}
+
+/* A call that a signal cut short is restarted by the kernel when no handler runs: it goes back. */
+static void follow_restart(struct live_thread *thread, struct recipe_registers *start)
+{
+    int32_t result = (int32_t)thread->regs.rax;
+
+    if ((int64_t)thread->regs.orig_rax < 0 || result > -RESTART_FIRST || result < -RESTART_LAST ||
+        thread->inject)
+        return;
+    start->ip -= 2;
+    start->gpr[GPR_AX] =
+        result == -RESTART_LAST ? I386_RESTART_SYSCALL : thread->regs.orig_rax & 0xffffffff;
+}
+
+/* False where not a single byte can be read: executing there can only fault. */
+static bool prepare(struct live *live, struct live_thread *thread, struct attempt *attempt)
+{
+    attempt->space = thread->space;
+    attempt->access_count = 0;
+    attempt->start = registers_of(&thread->regs);
+    attempt->true_ip = attempt->start.ip;
+    follow_restart(thread, &attempt->start);
+    attempt->entry =
+        space_fetch(thread->space, live->decoder, live->recorder, thread->tid, attempt->start.ip);
+    if (!attempt->entry)
+        return false;
+    attempt->access_count =
+        recipe_accesses(&attempt->entry->recipe, &attempt->start, attempt->access);
+    return true;
+}
+
+/* ---- an instruction that was executed ----------------------------------------------------------
+ */
+
+static uint64_t count_register(const struct recipe *recipe, uint64_t value)
+{
+    return value & (recipe->address_mask == 0xffff ? 0xffff : 0xffffffff);
+}
+
+/* Did it write where code is known to stand? */
+static void note_writes(const struct attempt *attempt, const struct trace_instruction *out)
+{
+    for (unsigned i = 0; i < attempt->access_count; i++) {
+        uint64_t low = attempt->access[i].address;
+        uint64_t size = attempt->access[i].size, bytes = size * out->repetitions;
+        if (!attempt->access[i].write || !bytes)
+            continue;
+        if (out->flags & TRACE_REP_BACKWARD)
+            low -= bytes - size;
+        space_written(attempt->space, low, low + bytes);
+    }
+}
+
+static void name_code(struct live *live, const struct space *space, struct code_entry *entry,
+                      uint64_t next_ip)
+{
+    if (entry->recipe.kind == RECIPE_UNKNOWN && next_ip > entry->ip &&
+        next_ip - entry->ip <= TRACE_INSTRUCTION_BYTES)
+        entry->recipe.length = (uint8_t)(next_ip - entry->ip);
+    else if (entry->recipe.kind == RECIPE_UNKNOWN)
+        entry->recipe.length = 1;
+    entry->number = live->codes++;
+    if (live->recorder)
+        recorder_static(live->recorder, &entry->recipe, space->process, entry->ip);
+}
+
+/* Fills in the executed instruction; the thread's registers are those after it. */
+static enum live_step executed(struct live *live, struct live_thread *thread,
+                               const struct attempt *attempt, uint64_t next_ip,
+                               struct trace_instruction *out)
+{
+    const struct recipe *recipe = &attempt->entry->recipe;
+
+    if (live->windowed &&
+        (attempt->start.ip < live->window_low || attempt->start.ip >= live->window_high)) {
+        out->ip = attempt->start.ip;
+        return LIVE_EXECUTED;
+    }
+    if (attempt->entry->number == STREAM_NO_CODE)
+        name_code(live, attempt->space, attempt->entry, next_ip);
+    out->code = attempt->entry->number;
+    out->repetitions = 1;
+    if (recipe->repeated)
+        out->repetitions = (uint32_t)(count_register(recipe, attempt->start.gpr[GPR_CX]) -
+                                      count_register(recipe, thread->regs.rcx));
+    out->ip = attempt->start.ip;
+    out->next_ip = next_ip;
+    out->process = attempt->space->process;
+    out->thread = thread->number;
+    out->flags = 0;
+    if (recipe->kind == RECIPE_SYSTEM_CALL)
+        out->flags |= TRACE_SYSTEM_CALL;
+    if (recipe->string && (attempt->start.flags & FLAG_DIRECTION))
+        out->flags |= TRACE_REP_BACKWARD;
+    out->length = recipe->length;
+    out->access_count = (uint8_t)attempt->access_count;
+    memcpy(out->access, attempt->access, sizeof out->access);
+    note_writes(attempt, out);
+    live->executed++;
+    live->turn++;
+    return LIVE_EXECUTED;
+}
+
+/* ---- answered here -----------------------------------------------------------------------------
+ */
+
+static enum live_step answered(struct live *live, struct live_thread *thread,
+                               const struct attempt *attempt, struct trace_instruction *out)
+{
+    thread->regs.rip = attempt->start.ip + attempt->entry->recipe.length;
+    thread->regs.orig_rax = ~0ull; /* no system call to restart */
+    tracee_set_registers(thread->tid, &thread->regs);
+    return executed(live, thread, attempt, thread->regs.rip, out);
+}
+
+static enum live_step answer_cpuid(struct live *live, struct live_thread *thread,
+                                   const struct attempt *attempt, struct trace_instruction *out)
+{
+    uint32_t registers[4] = {0};
+
+    live->cpuid(live->cpuid_context, (uint32_t)thread->regs.rax, (uint32_t)thread->regs.rcx,
+                registers);
+    thread->regs.rax = registers[0];
+    thread->regs.rbx = registers[1];
+    thread->regs.rcx = registers[2];
+    thread->regs.rdx = registers[3];
+    return answered(live, thread, attempt, out);
+}
+
+static enum live_step answer_rdtsc(struct live *live, struct live_thread *thread,
+                                   const struct attempt *attempt, struct trace_instruction *out)
+{
+    thread->regs.rax = live->executed & 0xffffffff;
+    thread->regs.rdx = live->executed >> 32;
+    return answered(live, thread, attempt, out);
+}
+
+/* A load of SS with the value it has: nothing happens, but a native step would run one too far. */
+static bool loads_same_ss(const struct live_thread *thread, const struct attempt *attempt)
+{
+    const struct recipe *recipe = &attempt->entry->recipe;
+    uint16_t value = 0;
+
+    if (attempt->access_count)
+        return tracee_read(thread->tid, attempt->access[0].address, &value, 2) == 2 &&
+               value == thread->regs.ss && recipe->bytes[0] != 0x0f;
+    return recipe->bytes[0] == 0x8e &&
+           (uint16_t)attempt->start.gpr[recipe->bytes[1] & 7] == thread->regs.ss;
+}
+
+static enum live_step answer_load_ss(struct live *live, struct live_thread *thread,
+                                     const struct attempt *attempt, struct trace_instruction *out)
+{
+    if (attempt->entry->recipe.bytes[0] == 0x17)
+        thread->regs.rsp += 4;
+    return answered(live, thread, attempt, out);
+}
+
+/* ---- executed natively -------------------------------------------------------------------------
+ */
+
+/* The frame of a signal handler was made: what came before leads there. */
+static enum live_step entered_handler(struct live *live, struct live_thread *thread)
+{
+    live->source.end.signals++;
+    if (live->has_pending && live->pending.thread == thread->number) {
+        live->pending.flags |= TRACE_INTERRUPTED;
+        live->pending.next_ip = thread->regs.rip;
+    }
+    space_touch(thread->space);
+    return LIVE_NOTHING;
+}
+
+/* pushf shows the stepping's own trap flag; take it out again. */
+static void hide_trap_flag(struct live_thread *thread, const struct attempt *attempt)
+{
+    uint16_t flags;
+
+    if ((attempt->start.flags & FLAG_TRAP) ||
+        tracee_read(thread->tid, attempt->access[0].address, &flags, 2) != 2 ||
+        !(flags & FLAG_TRAP))
+        return;
+    flags = (uint16_t)(flags & ~FLAG_TRAP);
+    tracee_write(thread->tid, attempt->access[0].address, &flags, 2);
+}
+
+/* The step ended in SIGTRAP. Was it the step's own, and did it execute the instruction? */
+static enum live_step after_trap(struct live *live, struct live_thread *thread,
+                                 const struct attempt *attempt, bool injected,
+                                 struct trace_instruction *out)
+{
+    unsigned kind = attempt->entry ? attempt->entry->recipe.kind : RECIPE_UNKNOWN;
+    bool moved = thread->regs.rip != attempt->true_ip;
+
+    if (!moved || injected || kind == RECIPE_TRAP || !attempt->entry) {
+        int code = tracee_stop_code(thread->tid);
+        if (code == TRAP_CODE_HANDLER)
+            return entered_handler(live, thread);
+        if (code != TRAP_CODE_STEP && code != TRAP_CODE_CALL && (kind == RECIPE_TRAP || !moved))
+            thread->inject = SIGTRAP; /* the program's own */
+        if (!moved && thread->inject)
+            return LIVE_NOTHING;
+    }
+    if (!attempt->entry) {
+        live_fail(live, 3, "cannot read the program's code at 0x%llx",
+                  (unsigned long long)attempt->start.ip);
+        return LIVE_FAILED;
+    }
+    if (kind == RECIPE_PUSHF)
+        hide_trap_flag(thread, attempt);
+    if (kind == RECIPE_SYSTEM_CALL)
+        space_touch(attempt->space);
+    return executed(live, thread, attempt, thread->regs.rip, out);
+}
+
+/* A system call from which the thread does not (yet) come back was executed all the same. */
+static enum live_step in_the_kernel(struct live *live, struct live_thread *thread,
+                                    const struct attempt *attempt, struct trace_instruction *out)
+{
+    return executed(live, thread, attempt, attempt->start.ip + attempt->entry->recipe.length, out);
+}
+
+static enum live_step after_stop(struct live *live, struct live_thread *thread,
+                                 const struct attempt *attempt, enum live_stop stop, bool injected,
+                                 struct trace_instruction *out)
+{
+    switch (stop) {
+    case STOP_TRAP:
+        return after_trap(live, thread, attempt, injected, out);
+    case STOP_SIGNAL: /* faults stop before their instruction, traps after it */
+        if (thread->regs.rip == attempt->true_ip || !attempt->entry)
+            return LIVE_NOTHING;
+        return executed(live, thread, attempt, thread->regs.rip, out);
+    case STOP_BLOCKED:
+        thread->state = THREAD_BLOCKED;
+        return in_the_kernel(live, thread, attempt, out);
+    case STOP_GONE:
+        break;
+    }
+    if (attempt->entry && attempt->entry->recipe.kind == RECIPE_SYSTEM_CALL && !injected)
+        return in_the_kernel(live, thread, attempt, out);
+    return LIVE_NOTHING;
+}
+
+static enum live_step step_natively(struct live *live, struct live_thread *thread,
+                                    const struct attempt *attempt, struct trace_instruction *out)
+{
+    bool injected = thread->inject != 0;
+    bool call = attempt->entry && attempt->entry->recipe.kind == RECIPE_SYSTEM_CALL && !injected;
+    enum live_step result;
+    enum live_stop stop;
+
+    attempt->space->users++; /* it stays until the instruction is dealt with */
+    stop = live_resume(live, thread, PTRACE_SINGLESTEP,
+                       call && (live->thread_count > 1 || thread->tid != live->first_pid));
+    result = live->source.error[0] ? LIVE_FAILED
+                                   : after_stop(live, thread, attempt, stop, injected, out);
+    if (--attempt->space->users == 0)
+        live->spaces_to_drop = true;
+    return result;
+}
+
+/* ---- repeated string instructions ---------------------------------------------------------------
+ */
+
+/* May a breakpoint stand behind the instruction without the instruction seeing it? */
+static bool breakpoint_fits(const struct attempt *attempt, uint64_t at)
+{
+    uint64_t count = count_register(&attempt->entry->recipe, attempt->start.gpr[GPR_CX]);
+
+    if (count < REPETITIONS_WORTH_A_BREAKPOINT)
+        return false;
+    for (unsigned i = 0; i < attempt->access_count; i++) {
+        uint64_t address = attempt->access[i].address, reach = count * attempt->access[i].size;
+        uint64_t distance = at > address ? at - address : address - at;
+        if (distance < reach + 16) /* either direction; the breakpoint is written as a word */
+            return false;
+    }
+    return true;
+}
+
+/* Runs up to the instruction's end at full speed. */
+static enum live_stop resume_to(struct live *live, struct live_thread *thread, uint64_t end)
+{
+    const uint8_t breakpoint = BREAKPOINT;
+    uint8_t byte;
+    enum live_stop stop;
+
+    if (tracee_read(thread->tid, end, &byte, 1) != 1 ||
+        !tracee_write(thread->tid, end, &breakpoint, 1))
+        return live_resume(live, thread, PTRACE_SINGLESTEP, false);
+    stop = live_resume(live, thread, PTRACE_CONT, false);
+    if (stop == STOP_GONE)
+        return stop;
+    tracee_write(thread->tid, end, &byte, 1);
+    if (stop == STOP_TRAP && thread->regs.rip == end + 1 &&
+        tracee_stop_code(thread->tid) == TRAP_CODE_KERNEL) {
+        thread->regs.rip = end;
+        thread->regs.orig_rax = ~0ull;
+        tracee_set_registers(thread->tid, &thread->regs);
+    }
+    return stop;
+}
+
+/*
+ * One instruction however often it repeats: on until ip leaves it. When a signal cuts it short for
+ * a handler, only the resumed rest is delivered later.
+ */
+static enum live_step run_repeated(struct live *live, struct live_thread *thread,
+                                   const struct attempt *attempt, struct trace_instruction *out)
+{
+    uint64_t end = attempt->start.ip + attempt->entry->recipe.length;
+    bool fits = breakpoint_fits(attempt, end);
+
+    for (;;) {
+        enum live_stop stop = fits ? resume_to(live, thread, end)
+                                   : live_resume(live, thread, PTRACE_SINGLESTEP, false);
+        if (stop == STOP_GONE)
+            return LIVE_NOTHING;
+        if (thread->regs.rip != attempt->start.ip)
+            return executed(live, thread, attempt, thread->regs.rip, out);
+        if (stop == STOP_TRAP && tracee_stop_code(thread->tid) != TRAP_CODE_STEP)
+            thread->inject = SIGTRAP;
+        if (thread->inject)
+            return LIVE_NOTHING;
+    }
+}
+
+/* ---- the step ----------------------------------------------------------------------------------
+ */
+
+enum live_step live_step(struct live *live, struct live_thread *thread,
+                         struct trace_instruction *out)
+{
+    struct attempt attempt;
+
+    if (!prepare(live, thread, &attempt) || thread->inject)
+        return step_natively(live, thread, &attempt, out);
+    switch (attempt.entry->recipe.kind) {
+    case RECIPE_CPUID:
+        if (live->cpuid)
+            return answer_cpuid(live, thread, &attempt, out);
+        break;
+    case RECIPE_RDTSC:
+        return answer_rdtsc(live, thread, &attempt, out);
+    case RECIPE_LOAD_SS:
+        if (loads_same_ss(thread, &attempt))
+            return answer_load_ss(live, thread, &attempt, out);
+        break;
+    default:
+        break;
+    }
+    if (attempt.entry->recipe.repeated)
+        return run_repeated(live, thread, &attempt, out);
+    return step_natively(live, thread, &attempt, out);
+}

@@ -1,0 +1,458 @@
+/*
+ * The traced threads of a live run: whose turn it is, what the kernel reports about them, how
+ * families grow (fork, vfork, clone) and change (exec). The order is the same in each run as far as
+ * the kernel's answers are: a thread that sleeps is found by its state, not by a clock.
+ *
+ * Not followed: processes that become 64-bit programs; they run natively, outside the count. Stop
+ * signals (job control) do not stop a followed program.
+ */
+#define _GNU_SOURCE
+#include "live.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    I386_FORK = 2, /* system call numbers of 32-bit Linux */
+    I386_CLONE = 120,
+    I386_VFORK = 190,
+    I386_CLONE3 = 435,
+    KILLABLE_SLEEP_POLLS =
+        400, /* a 'D' state this long (x 50 us) is a vfork or an exec that waits */
+};
+
+void live_fail(struct live *live, int status, const char *format, ...)
+{
+    va_list arguments;
+
+    if (live->source.error[0])
+        return;
+    va_start(arguments, format);
+    vsnprintf(live->source.error, sizeof live->source.error, format, arguments);
+    va_end(arguments);
+    live->source.error_status = status;
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+}
+
+/* ---- threads and address spaces ----------------------------------------------------------------
+ */
+
+/* Grows a pointer array that is full. */
+static bool make_room(void **array, size_t count, size_t *capacity)
+{
+    size_t wanted = *capacity ? 2 * *capacity : 16;
+    void *bigger;
+
+    if (count < *capacity)
+        return true;
+    bigger = realloc(*array, wanted * sizeof(void *));
+    if (!bigger)
+        return false;
+    *array = bigger;
+    *capacity = wanted;
+    return true;
+}
+
+struct space *live_add_space(struct live *live)
+{
+    struct space *space;
+    void *array = live->spaces;
+
+    if (live->space_count > UINT16_MAX) {
+        live_fail(live, 3, "more than %d processes in one run", UINT16_MAX);
+        return NULL;
+    }
+    if (!make_room(&array, live->space_count, &live->space_capacity) ||
+        (live->spaces = array, !(space = space_new((uint16_t)live->space_count)))) {
+        live_fail(live, 3, "no memory for another process");
+        return NULL;
+    }
+    live->spaces[live->space_count++] = space;
+    live->source.end.processes = (uint32_t)live->space_count;
+    return space;
+}
+
+static void leave_space(struct live *live, struct live_thread *thread)
+{
+    if (thread->space && --thread->space->users == 0)
+        live->spaces_to_drop = true;
+    thread->space = NULL;
+}
+
+void live_drop_spaces(struct live *live)
+{
+    bool left = false;
+
+    for (size_t i = 0; i < live->space_count; i++) {
+        struct space *space = live->spaces[i];
+        if (!space || space->users)
+            continue;
+        if (live->has_pending && live->pending.process == i) {
+            left = true;
+            continue;
+        }
+        if (live->recorder)
+            recorder_gone(live->recorder, (uint16_t)i);
+        space_free(space);
+        live->spaces[i] = NULL;
+    }
+    live->spaces_to_drop = left;
+}
+
+struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, struct space *space)
+{
+    struct live_thread *thread;
+    void *array = live->threads;
+
+    if (live->threads_seen > UINT16_MAX) {
+        live_fail(live, 3, "more than %d threads in one run", UINT16_MAX);
+        return NULL;
+    }
+    if (!make_room(&array, live->thread_count, &live->thread_capacity) ||
+        (live->threads = (struct live_thread **)array, !(thread = calloc(1, sizeof *thread)))) {
+        live_fail(live, 3, "no memory for another thread");
+        return NULL;
+    }
+    thread->tid = tid;
+    thread->tgid = tgid;
+    thread->space = space;
+    thread->number = (uint16_t)live->threads_seen++;
+    live->threads[live->thread_count++] = thread;
+    live->source.end.threads = live->threads_seen;
+    return thread;
+}
+
+static void remove_gone(struct live *live)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < live->thread_count; i++) {
+        if (live->threads[i]->state == THREAD_GONE) {
+            free(live->threads[i]);
+            if (live->current > kept)
+                live->current--;
+        } else {
+            live->threads[kept++] = live->threads[i];
+        }
+    }
+    live->thread_count = kept;
+}
+
+/* ---- what the kernel reports -------------------------------------------------------------------
+ */
+
+static void thread_gone(struct live *live, struct live_thread *thread, int status)
+{
+    struct trace_end *end = &live->source.end;
+
+    if (thread->tid == live->first_pid) {
+        live->first = 0;
+        end->how = WIFSIGNALED(status) ? TRACE_ENDED_SIGNAL : TRACE_ENDED_EXIT;
+        end->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    if (WIFSIGNALED(status) && live->has_pending && live->pending.thread == thread->number)
+        live->pending.flags |= TRACE_INTERRUPTED;
+    leave_space(live, thread);
+    thread->state = THREAD_GONE;
+}
+
+/* The clone flags of the system call the thread is in. */
+static uint64_t clone_flags(const struct live_thread *thread)
+{
+    uint64_t flags = 0;
+
+    switch (thread->regs.orig_rax) {
+    case I386_CLONE:
+        return thread->regs.rbx;
+    case I386_CLONE3:
+        tracee_read(thread->tid, thread->regs.rbx & 0xffffffff, &flags, sizeof flags);
+        return flags;
+    case I386_VFORK:
+        return CLONE_VM | CLONE_VFORK;
+    default:
+        return 0;
+    }
+}
+
+/* A child was made. It is attached already and stops before its first instruction. */
+static void child_made(struct live *live, struct live_thread *parent)
+{
+    unsigned long message = 0;
+    struct live_thread *child;
+    struct space *space;
+    uint64_t flags;
+    int status = 0;
+
+    ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &message);
+    tracee_registers(parent->tid, &parent->regs);
+    flags = clone_flags(parent);
+    if (flags & CLONE_VM) {
+        space = parent->space;
+        space->users++;
+    } else if (!(space = live_add_space(live))) {
+        return;
+    }
+    child = live_add_thread(live, (pid_t)message,
+                            flags & CLONE_THREAD ? parent->tgid : (pid_t)message, space);
+    if (!child)
+        return;
+    while (waitpid(child->tid, &status, __WALL) < 0)
+        if (errno != EINTR)
+            status = SIGKILL;
+    if (!WIFSTOPPED(status))
+        thread_gone(live, child, status);
+    else
+        tracee_registers(child->tid, &child->regs);
+}
+
+/* A 64-bit program took over this process: let it go. */
+static void let_go(struct live *live, struct live_thread *thread)
+{
+    struct trace_end *end = &live->source.end;
+
+    end->uncounted_processes++;
+    snprintf(
+        end->note, sizeof end->note,
+        "process id %d became a 64-bit program, which cannot be followed on a 32-bit model: it "
+        "ran natively, outside the count",
+        (int)thread->tid);
+    if (thread->tid == live->first_pid)
+        live->first_detached = true;
+    ptrace(PTRACE_DETACH, thread->tid, NULL, NULL);
+    thread->state = THREAD_GONE;
+}
+
+static void image_replaced(struct live *live, struct live_thread *thread)
+{
+    uint32_t leaf1[4] = {0};
+
+    leave_space(live, thread);
+    tracee_registers(thread->tid, &thread->regs);
+    if (thread->regs.cs != CS_32BIT) {
+        let_go(live, thread);
+        return;
+    }
+    if (live->cpuid)
+        live->cpuid(live->cpuid_context, 1, 0, leaf1);
+    tracee_edit_auxv(thread->tid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
+    thread->space = live_add_space(live);
+}
+
+/* Is a signal without effect on this process? Then it is kept back, so that a step stays one step.
+ */
+static bool has_no_effect(pid_t tid, int signal)
+{
+    char path[64], line[256];
+    unsigned long long ignored = 0, caught = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    while (fgets(line, sizeof line, file)) {
+        sscanf(line, "SigIgn: %llx", &ignored);
+        sscanf(line, "SigCgt: %llx", &caught);
+    }
+    fclose(file);
+    if (caught >> (signal - 1) & 1)
+        return false;
+    if (ignored >> (signal - 1) & 1)
+        return true;
+    return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH ||
+           signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+/* Digests a wait status. False: the thread was resumed, wait on. */
+static bool absorb(struct live *live, struct live_thread *thread, int status, enum live_stop *stop)
+{
+    int event = status >> 16, signal = WSTOPSIG(status);
+
+    if (!WIFSTOPPED(status)) {
+        thread_gone(live, thread, status);
+        *stop = STOP_GONE;
+        return true;
+    }
+    if (event) {
+        if (event == PTRACE_EVENT_EXEC)
+            image_replaced(live, thread);
+        else
+            child_made(live, thread);
+        *stop = STOP_GONE;
+        return thread->state == THREAD_GONE || live->source.error[0] ||
+               (ptrace(PTRACE_SINGLESTEP, thread->tid, NULL, NULL) != 0 && errno != ESRCH);
+    }
+    tracee_registers(thread->tid, &thread->regs);
+    *stop = STOP_TRAP;
+    if (signal != SIGTRAP) {
+        thread->inject = has_no_effect(thread->tid, signal) ? 0 : signal;
+        *stop = STOP_SIGNAL;
+    }
+    return true;
+}
+
+/* Asks once, without sleeping. False: nothing to report yet. */
+static bool poll_once(struct live *live, struct live_thread *thread, enum live_stop *stop)
+{
+    int status;
+    pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
+
+    if (got < 0 && errno != EINTR) {
+        thread_gone(live, thread, SIGKILL); /* an exec of another thread took its place */
+        *stop = STOP_GONE;
+        return true;
+    }
+    return got > 0 && absorb(live, thread, status, stop);
+}
+
+/* Waits for a thread in a system call until it stops or is seen to sleep. */
+static enum live_stop wait_or_leave(struct live *live, struct live_thread *thread)
+{
+    enum live_stop stop;
+
+    for (int polls = 0;; polls++) {
+        if (polls < 20)
+            sched_yield(); /* the thread shares this processor */
+        else
+            nap();
+        if (poll_once(live, thread, &stop))
+            return stop;
+        char state = tracee_state(thread->tid);
+        if (state == 'S' || state == 'Z' || (state == 'D' && polls > KILLABLE_SLEEP_POLLS))
+            return STOP_BLOCKED;
+    }
+}
+
+/* Waits as long as it takes. A Ctrl-C ends the first process, so that waiting for it ends as well.
+ */
+static enum live_stop wait_for(struct live *live, struct live_thread *thread)
+{
+    enum live_stop stop = STOP_GONE;
+    int status;
+
+    for (;;) {
+        if (waitpid(thread->tid, &status, __WALL) < 0) {
+            if (errno == EINTR)
+                continue;
+            thread_gone(live, thread, SIGKILL);
+            return STOP_GONE;
+        }
+        if (absorb(live, thread, status, &stop))
+            return stop;
+    }
+}
+
+enum live_stop live_resume(struct live *live, struct live_thread *thread, int request,
+                           bool may_block)
+{
+    long signal = thread->inject;
+
+    thread->inject = 0;
+    /* A failure means the thread was killed meanwhile; waiting tells. */
+    ptrace((enum __ptrace_request)request, thread->tid, NULL, signal);
+    if (!may_block)
+        return wait_for(live, thread);
+    return wait_or_leave(live, thread);
+}
+
+/* ---- whose turn --------------------------------------------------------------------------------
+ */
+
+/* Looks after a sleeping thread; one that was woken is waited for, so that the order is stable. */
+static void look_after(struct live *live, struct live_thread *thread)
+{
+    enum live_stop stop;
+
+    for (;;) {
+        if (poll_once(live, thread, &stop)) {
+            if (stop != STOP_GONE && thread->state == THREAD_BLOCKED)
+                thread->state = THREAD_READY;
+            return;
+        }
+        char state = tracee_state(thread->tid);
+        if (state != 'R' && state != 't')
+            return;
+        sched_yield();
+    }
+}
+
+static bool any_ready(struct live *live)
+{
+    for (size_t i = 0; i < live->thread_count; i++)
+        if (live->threads[i]->state == THREAD_READY)
+            return true;
+    return false;
+}
+
+/* Wakes what can be woken; sleeps while nobody can run. */
+static void look_after_all(struct live *live)
+{
+    do {
+        for (size_t i = 0; i < live->thread_count; i++)
+            if (live->threads[i]->state == THREAD_BLOCKED)
+                look_after(live, live->threads[i]);
+        remove_gone(live);
+        if (!live->thread_count || any_ready(live))
+            return;
+        nap();
+    } while (!live->interrupted && !live->source.error[0]);
+}
+
+struct live_thread *live_schedule(struct live *live)
+{
+    struct live_thread *thread =
+        live->current < live->thread_count ? live->threads[live->current] : NULL;
+
+    if (thread && thread->state == THREAD_READY &&
+        (live->turn < LIVE_QUANTUM || live->thread_count == 1))
+        return thread;
+    look_after_all(live);
+    live->turn = 0;
+    for (size_t i = 1; i <= live->thread_count; i++) {
+        size_t at = (live->current + i) % live->thread_count;
+        if (live->threads[at]->state == THREAD_READY) {
+            live->current = at;
+            space_touch(live->threads[at]->space); /* others may have written shared memory */
+            return live->threads[at];
+        }
+    }
+    return NULL;
+}
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+void live_kill_all(struct live *live)
+{
+    int status;
+
+    for (size_t i = 0; i < live->thread_count; i++)
+        if (live->threads[i]->state != THREAD_GONE)
+            kill(live->threads[i]->tgid, SIGKILL);
+    while (live->thread_count) {
+        for (size_t i = 0; i < live->thread_count; i++) {
+            struct live_thread *thread = live->threads[i];
+            pid_t got =
+                thread->state == THREAD_GONE ? 0 : waitpid(thread->tid, &status, __WALL | WNOHANG);
+            if ((got < 0 && errno != EINTR) || (got > 0 && !WIFSTOPPED(status)))
+                thread_gone(live, thread, got > 0 ? status : SIGKILL);
+        }
+        remove_gone(live);
+        if (live->thread_count)
+            nap();
+    }
+    if (live->first_detached)
+        kill(live->first_pid, SIGKILL);
+}

@@ -1,0 +1,209 @@
+/*
+ * An assembled snippet as a source. The text goes to the system's `as --32` between a head and a
+ * tail of ours: the entry point (in the tail) jumps to the snippet's first byte, and behind its
+ * last byte stands a call of exit. The live source delivers only what executes between these.
+ */
+#define _GNU_SOURCE
+#include "live_window.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    TEXT_ADDRESS =
+        0x08048000 + 0x1000, /* of the first byte; model choice: where i386 programs stand */
+    TAIL_EXIT_BYTES = 9,     /* mov, xor, int of the tail */
+    NAME_BYTES = 200,
+    OUTPUT_BYTES = 4096,
+};
+
+static const char head[] = ".section .text\n";
+
+/* In bytes, so that no state the snippet left in the assembler matters. The entry stands last. */
+static const char tail[] = ".section .text\n"
+                           ".byte 0xb8, 1, 0, 0, 0\n" /* mov eax, 1 */
+                           ".byte 0x31, 0xdb\n"       /* xor ebx, ebx */
+                           ".byte 0xcd, 0x80\n"       /* int 0x80 */
+                           ".globl p4sim_snippet_entry\n"
+                           "p4sim_snippet_entry:\n"
+                           ".byte 0x68\n" /* push the address of the first byte */
+                           ".long 0x08049000\n"
+                           ".byte 0xc3\n"; /* ret */
+
+struct folder {
+    char path[64];
+    char name[NAME_BYTES]; /* of the snippet's file in it */
+};
+
+static bool write_file(const struct folder *folder, const char *name, const char *text)
+{
+    char path[sizeof folder->path + NAME_BYTES + 2];
+    FILE *file;
+    bool good;
+
+    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    file = fopen(path, "we");
+    if (!file)
+        return false;
+    good = fputs(text, file) >= 0 && fputs("\n", file) >= 0;
+    return fclose(file) == 0 && good;
+}
+
+static void remove_folder(const struct folder *folder)
+{
+    const char *const names[] = {folder->name, "p4sim-head", "p4sim-tail", "p4sim-object",
+                                 "p4sim-program"};
+    char path[sizeof folder->path + NAME_BYTES + 2];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder->path, names[i]);
+        unlink(path);
+    }
+    rmdir(folder->path);
+}
+
+/* Keeps the last part of the name, so that the assembler's messages show it. */
+static bool make_folder(struct folder *folder, const char *name, const char *text)
+{
+    const char *temporary = getenv("TMPDIR");
+    const char *last = name ? strrchr(name, '/') : NULL;
+
+    last = last ? last + 1 : name;
+    snprintf(folder->name, sizeof folder->name, "%s",
+             last && *last && *last != '-' ? last : "snippet");
+    snprintf(folder->path, sizeof folder->path, "%.40s/p4sim-XXXXXX",
+             temporary && strlen(temporary) < 40 ? temporary : "/tmp");
+    if (!mkdtemp(folder->path))
+        return false;
+    if (write_file(folder, "p4sim-head", head) && write_file(folder, folder->name, text) &&
+        write_file(folder, "p4sim-tail", tail))
+        return true;
+    remove_folder(folder);
+    return false;
+}
+
+/* Runs a tool in the folder; its messages go to OUTPUT. Its exit status, or 127 when it is missing.
+ */
+static int run_tool(const struct folder *folder, const char *const *argv, char output[OUTPUT_BYTES])
+{
+    int channel[2], status = -1;
+    size_t used = 0;
+    ssize_t count;
+    pid_t pid;
+
+    output[0] = 0;
+    if (pipe2(channel, O_CLOEXEC) != 0)
+        return -1;
+    pid = fork();
+    if (pid == 0) {
+        dup2(channel[1], 1);
+        dup2(channel[1], 2);
+        if (chdir(folder->path) == 0)
+            execvp(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    close(channel[1]);
+    while (pid > 0 && (count = read(channel[0], output + used, OUTPUT_BYTES - 1 - used)) != 0) {
+        if (count < 0 && errno != EINTR)
+            break;
+        used += count > 0 ? (size_t)count : 0;
+        if (used == OUTPUT_BYTES - 1)
+            break;
+    }
+    output[used] = 0;
+    close(channel[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The lines of the assembler's messages that name the snippet, joined. */
+static void pass_on(const struct folder *folder, const char *what, char output[OUTPUT_BYTES],
+                    char error[512])
+{
+    size_t used = (size_t)snprintf(error, 512, "%.100s: %s", folder->name, what);
+    char *line, *rest = output;
+
+    while ((line = strsep(&rest, "\n")) && used < 500) {
+        if (!*line || strstr(line, "Assembler messages"))
+            continue;
+        used += (size_t)snprintf(error + used, 512 - used, "\n  %s", line);
+    }
+}
+
+static bool build(const struct folder *folder, char error[512])
+{
+    const char *const assemble[] = {"as",         "--32",       "-o",         "p4sim-object",
+                                    "p4sim-head", folder->name, "p4sim-tail", NULL};
+    const char *const link[] = {"ld",
+                                "-m",
+                                "elf_i386",
+                                "-z",
+                                "noexecstack",
+                                "-Ttext",
+                                "0x08049000",
+                                "-e",
+                                "p4sim_snippet_entry",
+                                "-o",
+                                "p4sim-program",
+                                "p4sim-object",
+                                NULL};
+    char output[OUTPUT_BYTES];
+    int status = run_tool(folder, assemble, output);
+
+    if (status == 0)
+        status = run_tool(folder, link, output);
+    if (status == 0)
+        return true;
+    if (status == 127 && !output[0])
+        snprintf(error, 512,
+                 "assembled snippets need the programs `as` and `ld`, which are not installed "
+                 "(Debian package binutils)");
+    else
+        pass_on(folder, "does not assemble:", output, error);
+    return false;
+}
+
+/* The entry point tells where the tail stands. */
+static uint64_t entry_point(const char *path)
+{
+    Elf32_Ehdr header = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return 0;
+    if (read(fd, &header, sizeof header) != (ssize_t)sizeof header)
+        header.e_entry = 0;
+    close(fd);
+    return header.e_entry;
+}
+
+struct trace_source *trace_open_snippet(const char *text, const char *name, trace_cpuid_fn *cpuid,
+                                        void *cpuid_context, char error[512], int *status)
+{
+    char path[sizeof((struct folder *)NULL)->path + NAME_BYTES];
+    char *argv[] = {path, NULL};
+    struct trace_live_options options = {
+        .argv = argv, .cpuid = cpuid, .cpuid_context = cpuid_context};
+    struct trace_source *source = NULL;
+    struct folder folder;
+
+    *status = 3;
+    if (!make_folder(&folder, name, text)) {
+        snprintf(error, 512, "cannot write the snippet to a temporary folder: %s", strerror(errno));
+        return NULL;
+    }
+    if (build(&folder, error)) {
+        snprintf(path, sizeof path, "%s/p4sim-program", folder.path);
+        source =
+            live_open(&options, TEXT_ADDRESS, entry_point(path) - TAIL_EXIT_BYTES, error, status);
+    }
+    remove_folder(&folder);
+    return source;
+}

@@ -1,0 +1,209 @@
+/* Static instructions of a live address space; see space.h. */
+#define _GNU_SOURCE
+#include "space.h"
+#include "tracee.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct space *space_new(uint16_t process)
+{
+    struct space *space = calloc(1, sizeof *space);
+
+    if (space) {
+        space->process = process;
+        space->epoch = 1;
+        space->users = 1;
+    }
+    return space;
+}
+
+void space_free(struct space *space)
+{
+    struct code_entry *next;
+
+    if (!space)
+        return;
+    for (size_t i = 0; i < space->capacity; i++) {
+        for (struct code_entry *entry = space->slots[i]; entry; entry = next) {
+            next = entry->older;
+            free(entry);
+        }
+    }
+    free(space->slots);
+    code_page_set_free(&space->pages);
+    free(space);
+}
+
+static size_t slot_of(const struct space *space, uint64_t ip)
+{
+    size_t slot = (size_t)((ip * 0x9e3779b97f4a7c15u) >> 32) & (space->capacity - 1);
+
+    while (space->slots[slot] && space->slots[slot]->ip != ip)
+        slot = (slot + 1) & (space->capacity - 1);
+    return slot;
+}
+
+static bool grow(struct space *space)
+{
+    struct space bigger = *space;
+
+    bigger.capacity = space->capacity ? 2 * space->capacity : 4096;
+    bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
+    if (!bigger.slots)
+        return false;
+    for (size_t i = 0; i < space->capacity; i++)
+        if (space->slots[i])
+            bigger.slots[slot_of(&bigger, space->slots[i]->ip)] = space->slots[i];
+    free(space->slots);
+    *space = bigger;
+    return true;
+}
+
+/* Takes over what changed in the page since it was last looked at. */
+static void update_page(struct space *space, struct recorder *recorder, struct code_page *page,
+                        const uint8_t now[CODE_PAGE_BYTES])
+{
+    unsigned low = 0, high = CODE_PAGE_BYTES;
+
+    while (low < high && page->bytes[low] == now[low])
+        low++;
+    while (high > low && page->bytes[high - 1] == now[high - 1])
+        high--;
+    if (low == high)
+        return;
+    memcpy(page->bytes + low, now + low, high - low);
+    if (recorder)
+        recorder_page(recorder, space->process, page->number, low, now + low, high - low);
+}
+
+/* The page, as it is in the process now; NULL when it cannot be read. */
+static struct code_page *current_page(struct space *space, struct recorder *recorder, pid_t tid,
+                                      uint64_t number)
+{
+    struct code_page *page = code_page_find(&space->pages, number);
+    uint8_t now[CODE_PAGE_BYTES];
+
+    if (page && page->epoch == space->epoch)
+        return page;
+    if (tracee_read(tid, number << CODE_PAGE_SHIFT, now, sizeof now) != sizeof now)
+        return NULL;
+    if (page) {
+        update_page(space, recorder, page, now);
+    } else {
+        page = code_page_add(&space->pages, number);
+        if (!page)
+            return NULL;
+        memcpy(page->bytes, now, sizeof now);
+        if (recorder)
+            recorder_page(recorder, space->process, number, 0, now, sizeof now);
+    }
+    page->epoch = space->epoch;
+    return page;
+}
+
+/* Decodes from the first page alone, or from both where the instruction crosses. */
+static bool decode_here(struct space *space, struct recipe_decoder *decoder,
+                        struct recorder *recorder, pid_t tid, uint64_t ip, struct recipe *recipe)
+{
+    struct code_page *page = current_page(space, recorder, tid, ip >> CODE_PAGE_SHIFT);
+    size_t offset = (size_t)(ip & (CODE_PAGE_BYTES - 1));
+    uint8_t bytes[TRACE_INSTRUCTION_BYTES];
+
+    if (!page)
+        return false;
+    if (recipe_decode(decoder, page->bytes + offset, CODE_PAGE_BYTES - offset, recipe))
+        return true;
+    if (offset > CODE_PAGE_BYTES - TRACE_INSTRUCTION_BYTES)
+        current_page(space, recorder, tid, (ip >> CODE_PAGE_SHIFT) + 1);
+    recipe_decode(decoder, bytes, code_page_copy(&space->pages, ip, bytes), recipe);
+    return true;
+}
+
+/* Same instruction? The length of bytes no decoder knows is only learnt by executing them. */
+static bool same_code(const struct recipe *one, const struct recipe *other)
+{
+    return (one->length == other->length || one->kind == RECIPE_UNKNOWN) &&
+           one->kind == other->kind && memcmp(one->bytes, other->bytes, sizeof one->bytes) == 0;
+}
+
+/* The entry for these bytes: the newest at its address, an older one brought to the front, or new.
+ */
+static struct code_entry *entry_for(struct space *space, uint64_t ip, const struct recipe *recipe)
+{
+    struct code_entry **head, **link, *entry;
+
+    if (2 * space->count >= space->capacity && !grow(space))
+        return NULL;
+    head = &space->slots[slot_of(space, ip)];
+    for (link = head; *link; link = &(*link)->older) {
+        if (!same_code(&(*link)->recipe, recipe))
+            continue;
+        entry = *link;
+        *link = entry->older;
+        entry->older = *head;
+        *head = entry;
+        return entry;
+    }
+    entry = malloc(sizeof *entry);
+    if (!entry)
+        return NULL;
+    *entry =
+        (struct code_entry){.ip = ip, .number = STREAM_NO_CODE, .older = *head, .recipe = *recipe};
+    if (!*head)
+        space->count++;
+    *head = entry;
+    return entry;
+}
+
+/* Does memory still hold the entry's bytes? Only asked for entries that decoded. */
+static bool still_there(struct space *space, struct recorder *recorder, pid_t tid,
+                        const struct code_entry *entry)
+{
+    uint64_t first = entry->ip >> CODE_PAGE_SHIFT;
+    uint64_t last = (entry->ip + entry->recipe.length - 1) >> CODE_PAGE_SHIFT;
+    uint8_t bytes[TRACE_INSTRUCTION_BYTES];
+
+    if (entry->recipe.kind == RECIPE_UNKNOWN || !current_page(space, recorder, tid, first) ||
+        (last != first && !current_page(space, recorder, tid, last)))
+        return false;
+    return code_page_copy(&space->pages, entry->ip, bytes) >= entry->recipe.length &&
+           memcmp(bytes, entry->recipe.bytes, entry->recipe.length) == 0;
+}
+
+struct code_entry *space_fetch(struct space *space, struct recipe_decoder *decoder,
+                               struct recorder *recorder, pid_t tid, uint64_t ip)
+{
+    struct code_entry *entry = space->capacity ? space->slots[slot_of(space, ip)] : NULL;
+    struct recipe recipe;
+
+    if (entry && entry->epoch == space->epoch)
+        return entry;
+    if (!entry || !still_there(space, recorder, tid, entry)) {
+        if (!decode_here(space, decoder, recorder, tid, ip, &recipe))
+            return NULL;
+        entry = entry_for(space, ip, &recipe);
+        if (!entry)
+            return NULL;
+    }
+    entry->epoch = space->epoch;
+    return entry;
+}
+
+void space_written(struct space *space, uint64_t low, uint64_t high)
+{
+    uint64_t first = low >> CODE_PAGE_SHIFT, last = (high - 1) >> CODE_PAGE_SHIFT;
+
+    if (low >= high)
+        return;
+    if (last - first > 64) { /* not worth looking one by one */
+        space_touch(space);
+        return;
+    }
+    for (uint64_t page = first; page <= last; page++) {
+        if (code_page_find(&space->pages, page)) {
+            space_touch(space);
+            return;
+        }
+    }
+}

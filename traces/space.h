@@ -1,0 +1,53 @@
+/*
+ * The code of one live address space: every static instruction met so far with its recipe, and the
+ * pages they stand in. Decoding happens once per instruction; a program may rewrite its code, so
+ * whenever something may have changed (a store into a known code page, a system call, a switch of
+ * processes) the epoch moves on and an instruction is compared with memory again before its next
+ * use.
+ */
+#ifndef TRACES_SPACE_H
+#define TRACES_SPACE_H
+
+#include "code_pages.h"
+#include "recipe.h"
+#include "recorder.h"
+
+#include <sys/types.h>
+
+struct code_entry {
+    uint64_t ip;
+    uint64_t epoch;           /* in which it was last compared */
+    uint32_t number;          /* code, or STREAM_NO_CODE before its first execution */
+    struct code_entry *older; /* other bytes that stood at this address */
+    struct recipe recipe;
+};
+
+struct space {
+    uint16_t process;
+    unsigned users; /* threads */
+    uint64_t epoch;
+    struct code_page_set pages;
+    struct code_entry **slots; /* open addressing by ip */
+    size_t capacity, count;
+};
+
+struct space *space_new(uint16_t process);
+void space_free(struct space *space);
+
+/*
+ * The instruction at IP, compared with memory if need be. TID reads the memory; RECORDER may be
+ * NULL. NULL without memory or where no byte can be read (executing there faults).
+ */
+struct code_entry *space_fetch(struct space *space, struct recipe_decoder *decoder,
+                               struct recorder *recorder, pid_t tid, uint64_t ip);
+
+/* Code may have changed anywhere. */
+static inline void space_touch(struct space *space)
+{
+    space->epoch++;
+}
+
+/* The program wrote bytes LOW to HIGH (exclusive). */
+void space_written(struct space *space, uint64_t low, uint64_t high);
+
+#endif
