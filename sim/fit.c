@@ -15,33 +15,9 @@
  * of its pair can reach is enabled. An upstream ESCR in a group nobody counts in gets a counter of
  * its own.
  */
-#include "fit.h"
+#include "fit_board.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-#define NONE P4PMU_NONE
-enum { NEEDS = 2 * (SIM_FIT_MAX + 1) };
-
-struct need {
-    uint32_t value; /* ESCR content */
-    int escrs[2];
-    int counter;  /* asked for, or NONE */
-    bool counted; /* wants a counter */
-    size_t request;
-};
-
-struct board {
-    struct need needs[NEEDS];
-    size_t count;
-    int escr[NEEDS], counter_of[NEEDS]; /* the choice, by need */
-    bool placed[NEEDS];
-    bool muted[NEEDS];                /* of another counter group than the one being searched */
-    unsigned users[P4PMU_ESCR_COUNT]; /* needs in each ESCR */
-    uint32_t held[P4PMU_ESCR_COUNT];
-    uint32_t counters; /* bits of those taken */
-};
 
 /* ---- register contents -------------------------------------------------------------------------
  */
@@ -58,7 +34,7 @@ static uint32_t escr_content(unsigned event, unsigned mask, bool usr, bool os, b
     return P4PMU_PUT(ESCR, TAG_VALUE, v, tag);
 }
 
-static uint32_t cccr_content(const struct sim_request *r, int escr)
+uint32_t fit_cccr(const struct sim_request *r, int escr)
 {
     uint32_t v = P4PMU_CCCR_ENABLE_MASK | P4PMU_CCCR_ACTIVE_THREAD_MASK;
     v = P4PMU_PUT(CCCR, ESCR_SELECT, v, p4pmu_escr((enum p4pmu_escr)escr)->select);
@@ -73,15 +49,19 @@ static uint32_t cccr_content(const struct sim_request *r, int escr)
 /* ---- execution tags ----------------------------------------------------------------------------
  */
 
-static bool is_execution(const struct sim_request *r)
+bool fit_is_execution(const struct sim_request *r)
 {
     return r->metric && r->metric->mechanism == SIM_EXECUTION;
 }
 
+bool fit_is_replay(const struct sim_request *r)
+{
+    return r->metric && r->metric->mechanism == SIM_REPLAY;
+}
+
 /* The tag bit of request INDEX: the first that no request uses itself, one per kind of uop; 4 when
  * all are taken. */
-static unsigned tag_bit(const struct sim_request *requests, const bool *in, size_t count,
-                        size_t index)
+unsigned fit_tag_bit(const struct sim_request *requests, const bool *in, size_t count, size_t index)
 {
     unsigned taken = 0, order = 0;
     for (size_t i = 0; i < count; i++) {
@@ -89,10 +69,10 @@ static unsigned tag_bit(const struct sim_request *requests, const bool *in, size
             taken |= requests[i].tag_value;
     }
     for (size_t i = 0; i < index; i++) {
-        if (!in[i] || !is_execution(&requests[i]))
+        if (!in[i] || !fit_is_execution(&requests[i]))
             continue;
         if (requests[i].metric == requests[index].metric)
-            return tag_bit(requests, in, count, i);
+            return fit_tag_bit(requests, in, count, i);
         bool first = true;
         for (size_t k = 0; k < i; k++)
             first = first && !(in[k] && requests[k].metric == requests[i].metric);
@@ -113,7 +93,7 @@ static struct need downstream_need(const struct sim_request *r, size_t index, un
     if (r->raw)
         return (struct need){r->raw_escr_value, {r->raw_escr, NONE}, r->counter, true, index};
     const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)r->event);
-    unsigned mask = is_execution(r) ? r->mask << tag : r->mask;
+    unsigned mask = fit_is_execution(r) ? r->mask << tag : r->mask;
     return (struct need){
         escr_content((unsigned)r->event, mask, r->usr, r->os, r->tag_enable, r->tag_value),
         {info->escrs[0], info->escrs[1]},
@@ -126,7 +106,7 @@ static struct need downstream_need(const struct sim_request *r, size_t index, un
 static struct need upstream_need(const struct sim_request *r, size_t index, unsigned tag)
 {
     const struct sim_metric *m = r->metric;
-    bool tags = is_execution(r);
+    bool tags = fit_is_execution(r);
     return (struct need){escr_content((unsigned)m->upstream_event, m->upstream_mask, true, true,
                                       tags, tags ? 1u << tag : 0),
                          {m->upstream_escrs[0], m->upstream_escrs[1]},
@@ -135,14 +115,14 @@ static struct need upstream_need(const struct sim_request *r, size_t index, unsi
                          index};
 }
 
-static void set_board(struct board *b, const struct sim_request *requests, const bool *in,
-                      size_t count)
+void fit_set_board(struct board *b, const struct sim_request *requests, const bool *in,
+                   size_t count)
 {
     memset(b, 0, sizeof *b);
     for (size_t i = 0; i < count; i++) {
         if (!in[i])
             continue;
-        unsigned tag = is_execution(&requests[i]) ? tag_bit(requests, in, count, i) : 0;
+        unsigned tag = fit_is_execution(&requests[i]) ? fit_tag_bit(requests, in, count, i) : 0;
         b->needs[b->count++] = downstream_need(&requests[i], i, tag);
         if (requests[i].metric && requests[i].metric->upstream_event != NONE)
             b->needs[b->count++] = upstream_need(&requests[i], i, tag);
@@ -163,7 +143,7 @@ static uint32_t open_counters(const struct board *b, const struct need *n, int e
     return n->counter == NONE ? wired : wired & 1u << n->counter;
 }
 
-static unsigned bits(uint32_t x)
+unsigned fit_bits(uint32_t x)
 {
     unsigned n = 0;
     for (; x; x &= x - 1)
@@ -176,7 +156,7 @@ static unsigned choices(const struct board *b, const struct need *n)
     unsigned sum = 0;
     for (unsigned i = 0; i < 2; i++) {
         if (escr_open(b, n, n->escrs[i]))
-            sum += n->counted ? bits(open_counters(b, n, n->escrs[i])) : 1;
+            sum += n->counted ? fit_bits(open_counters(b, n, n->escrs[i])) : 1;
     }
     return sum;
 }
@@ -261,7 +241,7 @@ static const char *group_of(const struct need *n)
     return p4pmu_counter(c)->group;
 }
 
-static bool solve(struct board *b)
+bool fit_solve(struct board *b)
 {
     for (size_t start = 0; start < b->count; start++) {
         if (b->placed[start])
@@ -273,253 +253,6 @@ static bool solve(struct board *b)
             return false;
     }
     return true;
-}
-
-/* ---- registers of which there is one -----------------------------------------------------------
- */
-
-static bool is_replay(const struct sim_request *r)
-{
-    return r->metric && r->metric->mechanism == SIM_REPLAY;
-}
-
-static bool same_replay(const struct sim_metric *a, const struct sim_metric *b)
-{
-    return a->pebs_enable == b->pebs_enable && a->pebs_matrix_vert == b->pebs_matrix_vert;
-}
-
-/* The mask by which request R makes the RAT tag uops; 0 when it does not. */
-static unsigned front_end_mask(const struct sim_request *r)
-{
-    if (r->metric)
-        return r->metric->mechanism == SIM_FRONT_END ? r->metric->upstream_mask : 0;
-    return r->event == P4PMU_EV_uop_type ? r->mask : 0;
-}
-
-static bool explain(struct sim_conflict *c, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(c->text, sizeof c->text, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-static bool replay_agrees(const struct sim_request *a, const struct sim_request *b,
-                          struct sim_conflict *c)
-{
-    if (!is_replay(a) || !is_replay(b) || same_replay(a->metric, b->metric))
-        return true;
-    return explain(
-        c,
-        "%s and %s need different values in IA32_PEBS_ENABLE and MSR_PEBS_MATRIX_VERT: 0x%llX, "
-        "0x%llX against 0x%llX, 0x%llX",
-        a->text, b->text, (unsigned long long)a->metric->pebs_enable,
-        (unsigned long long)a->metric->pebs_matrix_vert, (unsigned long long)b->metric->pebs_enable,
-        (unsigned long long)b->metric->pebs_matrix_vert);
-}
-
-static bool front_end_agrees(const struct sim_request *a, const struct sim_request *b,
-                             struct sim_conflict *c)
-{
-    unsigned ma = front_end_mask(a), mb = front_end_mask(b);
-    if (!ma || !mb || ma == mb)
-        return true;
-    return explain(c,
-                   "%s and %s need different uops tagged at renaming (uop_type 0x%X against 0x%X), "
-                   "and there is "
-                   "one front-end tag",
-                   a->text, b->text, ma, mb);
-}
-
-static bool preset_agrees(const struct sim_request *r, const struct sim_replay_registers *preset,
-                          struct sim_conflict *c)
-{
-    if (!preset || !preset->given || !is_replay(r))
-        return true;
-    if (r->metric->pebs_enable == preset->pebs_enable &&
-        r->metric->pebs_matrix_vert == preset->pebs_matrix_vert)
-        return true;
-    return explain(c,
-                   "%s needs IA32_PEBS_ENABLE 0x%llX and MSR_PEBS_MATRIX_VERT 0x%llX, but other "
-                   "values were given "
-                   "for them",
-                   r->text, (unsigned long long)r->metric->pebs_enable,
-                   (unsigned long long)r->metric->pebs_matrix_vert);
-}
-
-/* Whether the last request gets on with those before it in the registers of which there is one. */
-static bool singles_agree(const struct sim_request *requests, size_t last,
-                          const struct sim_replay_registers *preset, struct sim_conflict *c)
-{
-    c->count = 1;
-    c->requests[0] = last;
-    if (!preset_agrees(&requests[last], preset, c))
-        return false;
-    for (size_t i = 0; i < last; i++) {
-        if (replay_agrees(&requests[i], &requests[last], c) &&
-            front_end_agrees(&requests[i], &requests[last], c))
-            continue;
-        c->count = 2;
-        c->requests[0] = i;
-        c->requests[1] = last;
-        return false;
-    }
-    return true;
-}
-
-/* ---- conflicts ---------------------------------------------------------------------------------
- */
-
-static bool fits(const struct sim_request *requests, const bool *in, size_t count)
-{
-    struct board b;
-    set_board(&b, requests, in, count);
-    return solve(&b);
-}
-
-static bool grow(const struct sim_request *requests, bool *in, size_t count, size_t from,
-                 size_t more)
-{
-    if (more == 0)
-        return !fits(requests, in, count);
-    for (size_t i = from; i + more <= count - 1; i++) {
-        in[i] = true;
-        if (grow(requests, in, count, i + 1, more - 1))
-            return true;
-        in[i] = false;
-    }
-    return false;
-}
-
-static size_t add_name(char *out, size_t used, size_t size, const char *before, const char *name)
-{
-    if (used < size) {
-        int n = snprintf(out + used, size - used, "%s%s", before, name);
-        used += n > 0 ? (size_t)n : 0;
-    }
-    return used;
-}
-
-struct demand {
-    bool escr[P4PMU_ESCR_COUNT];
-    size_t escrs, contents, counted;
-    uint32_t counters;
-};
-
-static void add_demand(struct demand *d, const struct need *n)
-{
-    for (unsigned k = 0; k < 2; k++) {
-        if (n->escrs[k] == NONE)
-            continue;
-        d->escrs += !d->escr[n->escrs[k]];
-        d->escr[n->escrs[k]] = true;
-        if (n->counted)
-            d->counters |= n->counter == NONE ? p4pmu_escr((enum p4pmu_escr)n->escrs[k])->counters
-                                              : 1u << n->counter;
-    }
-    d->counted += n->counted;
-}
-
-static bool same_escrs(const struct need *a, const struct need *b)
-{
-    return a->escrs[0] == b->escrs[0] && a->escrs[1] == b->escrs[1];
-}
-
-/* What the needs of B ask for together: distinct ESCR contents against ESCRs, counts against
- * counters. Only the needs that can use the same ESCRs as LIKE, unless that is NULL. */
-static struct demand demand_of(const struct board *b, const struct need *like)
-{
-    struct demand d;
-    memset(&d, 0, sizeof d);
-    for (size_t i = 0; i < b->count; i++) {
-        const struct need *n = &b->needs[i];
-        bool fresh = true;
-        if (like && !same_escrs(n, like))
-            continue;
-        for (size_t k = 0; k < i; k++)
-            fresh = fresh && !(b->needs[k].value == n->value && same_escrs(&b->needs[k], n));
-        d.contents += fresh;
-        add_demand(&d, n);
-    }
-    return d;
-}
-
-/* The pair of ESCRs that is overfull by itself where there is one; else all that is asked for. */
-static struct demand scarcest(const struct board *b)
-{
-    for (size_t i = 0; i < b->count; i++) {
-        struct demand d = demand_of(b, &b->needs[i]);
-        if (d.contents > d.escrs)
-            return d;
-    }
-    return demand_of(b, NULL);
-}
-
-static size_t name_resource(const struct demand *d, char *out, size_t used, size_t size)
-{
-    bool first = true;
-    bool escrs_short = d->contents > d->escrs, counters_short = d->counted > bits(d->counters);
-    if (escrs_short || !counters_short) {
-        used = add_name(out, used, size, "", d->escrs == 1 ? "ESCR " : "ESCRs ");
-        for (int e = 0; e < P4PMU_ESCR_COUNT; e++) {
-            if (!d->escr[e])
-                continue;
-            used =
-                add_name(out, used, size, first ? "" : ", ", p4pmu_escr((enum p4pmu_escr)e)->name);
-            first = false;
-        }
-    }
-    if (escrs_short)
-        return used;
-    if (!counters_short)
-        used = add_name(out, used, size, "", " and ");
-    used = add_name(out, used, size, "", bits(d->counters) == 1 ? "counter " : "counters ");
-    first = true;
-    for (unsigned c = 0; c < P4PMU_COUNTERS; c++) {
-        char number[8];
-        if (!(d->counters & 1u << c))
-            continue;
-        snprintf(number, sizeof number, "%u", c);
-        used = add_name(out, used, size, first ? "" : ", ", number);
-        first = false;
-    }
-    return used;
-}
-
-static void describe_conflict(const struct sim_request *requests, const bool *in, size_t count,
-                              struct sim_conflict *c)
-{
-    struct board b;
-    size_t used = 0;
-    set_board(&b, requests, in, count);
-    c->count = 0;
-    for (size_t i = 0; i < count && c->count <= SIM_FIT_MAX; i++) {
-        if (!in[i])
-            continue;
-        used =
-            add_name(c->text, used, sizeof c->text - 200, c->count ? ", " : "", requests[i].text);
-        c->requests[c->count++] = i;
-    }
-    if (used > sizeof c->text - 200)
-        used = sizeof c->text - 201;
-    used = add_name(c->text, used, sizeof c->text,
-                    c->count == 1 ? " cannot have " : " do not fit together into ", "");
-    struct demand d = scarcest(&b);
-    name_resource(&d, c->text, used, sizeof c->text);
-}
-
-/* The smallest set that holds the last request, which is the first that does not fit, and fails. */
-static void find_conflict(const struct sim_request *requests, size_t count, struct sim_conflict *c)
-{
-    bool in[SIM_FIT_MAX + 1] = {false};
-    for (size_t size = 0; size < count; size++) {
-        memset(in, 0, sizeof in);
-        in[count - 1] = true;
-        if (grow(requests, in, count, 0, size))
-            break;
-    }
-    describe_conflict(requests, in, count, c);
 }
 
 /* ---- the plan ----------------------------------------------------------------------------------
@@ -565,7 +298,7 @@ static void wake_upstream(struct sim_plan *plan, uint32_t used)
         if (pair_counters(slot->escr) & used)
             continue;
         slot->counter = lowest(p4pmu_escr((enum p4pmu_escr)slot->escr)->counters);
-        slot->cccr_value = cccr_content(NULL, slot->escr);
+        slot->cccr_value = fit_cccr(NULL, slot->escr);
         used |= 1u << slot->counter;
     }
 }
@@ -581,10 +314,10 @@ static void take_plan(const struct board *b, const struct sim_request *requests,
         if (n->counted)
             plan->slots[n->request] =
                 (struct sim_slot){b->escr[i], b->counter_of[i], n->value,
-                                  r->raw ? r->raw_cccr_value : cccr_content(r, b->escr[i])};
+                                  r->raw ? r->raw_cccr_value : fit_cccr(r, b->escr[i])};
         else
             plan->request_upstream[n->request] = add_upstream(plan, b, i);
-        if (is_replay(r)) {
+        if (fit_is_replay(r)) {
             plan->replay_tagging = true;
             plan->pebs_enable = r->metric->pebs_enable;
             plan->pebs_matrix_vert = r->metric->pebs_matrix_vert;
@@ -598,34 +331,19 @@ static void take_plan(const struct board *b, const struct sim_request *requests,
     wake_upstream(plan, b->counters);
 }
 
-static bool tags_left(const struct sim_request *requests, size_t count, struct sim_conflict *c)
-{
-    bool in[SIM_FIT_MAX + 1];
-    for (size_t i = 0; i < count; i++)
-        in[i] = true;
-    for (size_t i = 0; i < count; i++) {
-        if (is_execution(&requests[i]) && tag_bit(requests, in, count, i) > 3) {
-            c->count = 1;
-            c->requests[0] = i;
-            return explain(c, "%s finds none of the four execution tags free", requests[i].text);
-        }
-    }
-    return true;
-}
-
 /* Whether the first COUNT requests fit, given that the first COUNT - 1 do; B has the choice. */
 static bool step(const struct sim_request *requests, size_t count,
                  const struct sim_replay_registers *preset, struct board *b, struct sim_conflict *c)
 {
     bool in[SIM_FIT_MAX + 1] = {false};
-    if (!singles_agree(requests, count - 1, preset, c) || !tags_left(requests, count, c))
+    if (!fit_singles_agree(requests, count, preset, c))
         return false;
     for (size_t i = 0; i < count; i++)
         in[i] = true;
-    set_board(b, requests, in, count);
-    if (solve(b))
+    fit_set_board(b, requests, in, count);
+    if (fit_solve(b))
         return true;
-    find_conflict(requests, count, c);
+    fit_find_conflict(requests, count, c);
     return false;
 }
 

@@ -12,7 +12,7 @@
 
 /* A processor model: parameters of the machine, each with the source of its value. */
 struct sim_model {
-    char name[32];         /* "northwood" */
+    char name[32]; /* "northwood" */
     char title[128];
     unsigned stepping;
     bool hyper_threading;
@@ -20,12 +20,13 @@ struct sim_model {
     char *provenance[NB_PARAMS]; /* source text of each parameter, owned */
 };
 
-/* Load configs/models/NAME.yaml (or a path when NAME has a slash or ends in .yaml). Looked for, in order, in
- * $P4SIM_CONFIGS, the source tree's configs/ when run from a build tree, the installed data folder.
- * False with ERROR (file, line, what was expected) when it cannot be used. */
+/* Load configs/models/NAME.yaml (or a path when NAME has a slash or ends in .yaml). Looked for, in
+ * order, in $P4SIM_CONFIGS, the source tree's configs/ when run from a build tree, the installed
+ * data folder. False with ERROR (file, line, what was expected) when it cannot be used. */
 bool sim_model_load(const char *name, struct sim_model *model, char error[512]);
 void sim_model_free(struct sim_model *model);
-/* Names of the models in the first folder that has any, sorted; how many were written (at most LIMIT). */
+/* Names of the models in the first folder that has any, sorted; how many were written (at most
+ * LIMIT). */
 size_t sim_model_names(char (*names)[32], size_t limit);
 
 /* CPUID as the model answers it; a trace_cpuid_fn whose context is a struct sim_model. */
@@ -33,13 +34,14 @@ void sim_model_cpuid(void *model, uint32_t leaf, uint32_t subleaf, uint32_t regi
 
 struct sim_progress {
     uint64_t instructions, clocks;
-    double seconds;        /* wall time since the run began */
-    double share_done;     /* 0..1, negative when not known */
+    double seconds;    /* wall time since the run began */
+    double share_done; /* 0..1, negative when not known */
 };
 
 struct sim_bench;
 
-/* A bench with everything in its reset state. SOURCE and MODEL must outlive it; ERROR says why NULL. */
+/* A bench with everything in its reset state. SOURCE and MODEL must outlive it; ERROR says why
+ * NULL. */
 struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_source *source,
                                 char error[512]);
 void sim_bench_free(struct sim_bench *bench);
@@ -47,18 +49,20 @@ struct p4pmu *sim_bench_pmu(struct sim_bench *bench);
 const struct nb_stats *sim_bench_stats(const struct sim_bench *bench);
 
 enum sim_stop {
-    SIM_STOP_END,        /* the source ended */
-    SIM_STOP_LIMIT,      /* max_instructions reached */
-    SIM_STOP_INTERRUPTED,/* *stop became true: counts are partial */
-    SIM_STOP_SOURCE_ERROR, /* the source failed in mid-run: see source->error; counts so far stand */
+    SIM_STOP_END,          /* the source ended */
+    SIM_STOP_LIMIT,        /* max_instructions reached */
+    SIM_STOP_INTERRUPTED,  /* *stop became true: counts are partial */
+    SIM_STOP_SOURCE_ERROR, /* the source failed in mid-run: see source->error; counts so far stand
+                            */
     SIM_STOP_NOT_ON_MODEL, /* an instruction the part did not have: see sim_bench_report() */
-    SIM_STOP_MACHINE     /* the machine stopped: see sim_bench_report() */
+    SIM_STOP_MACHINE       /* the machine stopped: see sim_bench_report() */
 };
 
 struct sim_run_options {
-    uint64_t max_instructions;      /* 0: no limit */
-    const volatile int *stop;       /* polled; NULL: never */
-    void (*progress)(void *context, const struct sim_progress *progress); /* a few times a second, or NULL */
+    uint64_t max_instructions; /* 0: no limit */
+    const volatile int *stop;  /* polled; NULL: never */
+    void (*progress)(void *context,
+                     const struct sim_progress *progress); /* a few times a second, or NULL */
     void *progress_context;
 };
 enum sim_stop sim_bench_run(struct sim_bench *bench, const struct sim_run_options *options);
