@@ -40,9 +40,57 @@ void codes_free(struct nb_machine *m)
         free(map->chunks);
         map->chunks = next;
     }
+    while (map->parts) {
+        struct part_chunk *next = map->parts->next;
+        free(map->parts);
+        map->parts = next;
+    }
     free(map->by_number);
     free(map->slot);
     free(map->process);
+}
+
+static struct nb_uop *new_part(struct nb_machine *m)
+{
+    struct code_map *map = &m->codes;
+    if (!map->parts || map->parts->used == sizeof map->parts->uop / sizeof map->parts->uop[0]) {
+        struct part_chunk *chunk = malloc(sizeof *chunk);
+        if (!chunk) {
+            m->out_of_memory = true;
+            return NULL;
+        }
+        chunk->next = map->parts;
+        chunk->used = 0;
+        map->parts = chunk;
+    }
+    return &map->parts->uop[map->parts->used++];
+}
+
+/* A store that is one uop in the trace cache has its address computed apart from its data all the
+ * same: loads need not wait for the data of a store to know that it is elsewhere. */
+static void make_address_part(struct nb_machine *m, struct nb_uop *uop)
+{
+    struct nb_uop *part = new_part(m);
+    if (!part)
+        return;
+    *part = *uop;
+    part->kind = NB_UOP_STORE_ADDRESS;
+    part->scheduler = NB_SCHED_MEMORY;
+    part->domain = NB_DOMAIN_LOAD;
+    part->unit = NB_UNIT_NONE;
+    part->fp_class = NB_FP_NONE;
+    part->latency = 2;
+    part->result = part->result2 = NB_REG_NONE;
+    for (unsigned i = 0; i < uop->data_sources; i++)
+        part->source[i] = NB_REG_NONE;
+    uop->address_part = part;
+}
+
+static void make_address_parts(struct nb_machine *m, struct nb_code *code)
+{
+    for (unsigned i = 0; i < code->uop_count + (unsigned)code->body_count; i++)
+        if (code->uops[i].flags & NB_UOP_STORE_FUSED)
+            make_address_part(m, &code->uops[i]);
 }
 
 static struct nb_code *new_code(struct nb_machine *m)
@@ -142,6 +190,8 @@ static struct nb_code *decode(struct nb_machine *m, uint16_t process, uint64_t i
         return NULL;
     if (!nb_decode(m->decoder, bytes, n, ip, code))
         code->flags |= NB_CODE_INVALID;
+    else
+        make_address_parts(m, code);
     code->ip = ip;
     return code;
 }

@@ -24,6 +24,11 @@ static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tic
     replay_first_pass(m, e, sequence, tick, port);
 }
 
+static bool slot_free(struct nb_machine *m, uint64_t sequence, enum port port, nb_tick tick)
+{
+    return sequence == m->rob_head || !replay_slot_taken(m, port, tick);
+}
+
 /* First half of a clock: the fast scheduler and the one that shares its port compete, the older uop
  * wins. */
 static void dispatch_shared(struct nb_machine *m, enum nb_scheduler fast, enum nb_scheduler other,
@@ -32,9 +37,10 @@ static void dispatch_shared(struct nb_machine *m, enum nb_scheduler fast, enum n
     struct scheduler *a = &m->scheduler[fast], *b = &m->scheduler[other];
     int from_a = scheduler_peek(m, a, tick, PICK_ANY);
     int from_b = scheduler_peek(m, b, tick, PICK_ANY);
-    if ((from_a < 0 && from_b < 0) || replay_slot_taken(m, port, tick))
+    uint64_t in_a = sequence_at(a, from_a), in_b = sequence_at(b, from_b);
+    if ((from_a < 0 && from_b < 0) || !slot_free(m, min64(in_a, in_b), port, tick))
         return;
-    if (sequence_at(a, from_a) < sequence_at(b, from_b))
+    if (in_a < in_b)
         dispatch(m, a, from_a, tick, port);
     else
         dispatch(m, b, from_b, tick, port);
@@ -45,7 +51,7 @@ static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick 
 {
     struct scheduler *s = &m->scheduler[which];
     int slot = scheduler_peek(m, s, tick, pick);
-    if (slot >= 0 && !replay_slot_taken(m, port, tick))
+    if (slot >= 0 && slot_free(m, s->rob[slot], port, tick))
         dispatch(m, s, slot, tick, port);
 }
 

@@ -64,6 +64,7 @@ struct rob_entry {
     uint8_t pending;         /* producers that have not dispatched */
     uint8_t scheduler, slot; /* where it waits */
     bool bogus, first, last;
+    bool companion; /* the address part of a store that is one uop in the trace cache */
     bool front_end_tag, replay_tag;
     uint8_t execution_tags;
     uint8_t sources;                 /* in-flight producers */
@@ -266,7 +267,14 @@ struct code_chunk {
     struct nb_code code[1024];
 };
 
+struct part_chunk {
+    struct part_chunk *next;
+    size_t used;
+    struct nb_uop uop[512];
+};
+
 struct code_map {
+    struct part_chunk *parts;  /* owns the address parts of fused stores */
     struct code_chunk *chunks; /* owns every decoded instruction */
     struct nb_code **by_number;
     size_t numbers;

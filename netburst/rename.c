@@ -67,7 +67,8 @@ static bool queue_full(const struct queue *q, uint32_t limit)
 static enum stall stall_of(const struct nb_machine *m, const struct fetched *f, const struct dyn *d)
 {
     const struct nb_uop *uop = f->uop;
-    if (m->rob_tail - m->rob_head >= m->p.rob)
+    unsigned entries = uop->address_part ? 2 : 1;
+    if (m->rob_tail - m->rob_head + entries > m->p.rob)
         return STALL_ROB;
     if (f->first && (d->code->flags & NB_CODE_SERIALIZING) &&
         (m->rob_head != m->rob_tail || m->store_head != m->store_tail))
@@ -78,6 +79,8 @@ static enum stall stall_of(const struct nb_machine *m, const struct fetched *f, 
         return STALL_LOADS;
     if (is_store(uop) && m->store_tail - m->store_head >= m->p.store_buffers)
         return STALL_STORES;
+    if (uop->address_part && queue_full(&m->memory_queue, m->p.memory_queue))
+        return STALL_QUEUE;
     if (memory_uop(uop) ? queue_full(&m->memory_queue, m->p.memory_queue)
                         : queue_full(&m->general_queue, m->p.general_queue))
         return STALL_QUEUE;
@@ -102,7 +105,8 @@ static void rename_sources(struct nb_machine *m, struct rob_entry *e)
 {
     if (e->uop->flags & NB_UOP_BREAKS_DEPENDENCE)
         return;
-    for (unsigned i = 0; i < NB_UOP_SOURCES; i++) {
+    unsigned n = e->uop->address_part && !e->companion ? e->uop->data_sources : NB_UOP_SOURCES;
+    for (unsigned i = 0; i < n; i++) {
         unsigned reg = e->uop->source[i];
         if (reg == NB_REG_NONE)
             continue;
@@ -188,31 +192,41 @@ static void enqueue(struct nb_machine *m, const struct nb_uop *uop, uint64_t seq
     q->eligible[at] = m->now + m->p.rename_stages + 1;
 }
 
-static void allocate(struct nb_machine *m, const struct fetched *f, struct dyn *d)
+static struct rob_entry *enter(struct nb_machine *m, const struct fetched *f,
+                               const struct nb_uop *uop, bool companion)
 {
     uint64_t sequence = m->rob_tail++;
     struct rob_entry *e = rob_at(m, sequence);
-    *e = (struct rob_entry){.uop = f->uop,
+    *e = (struct rob_entry){.uop = uop,
                             .dyn = f->dyn,
                             .element = f->element,
-                            .bogus = d->bogus,
-                            .first = f->first,
-                            .last = f->last,
+                            .bogus = dyn_at(m, f->dyn)->bogus,
+                            .companion = companion,
                             .valid = NB_NEVER,
                             .complete = NB_NEVER,
                             .promise = NB_NEVER};
-    if (f->first)
-        x87_before(m, d->code);
     rename_sources(m, e);
     rename_results(m, e, sequence);
-    if (f->last) {
-        x87_after(m, d->code);
-        if (d->mispredicted && !d->bogus)
-            save_table(m);
-    }
-    front_end_tag(m, e);
     take_buffers(m, e, sequence);
-    enqueue(m, f->uop, sequence);
+    enqueue(m, uop, sequence);
+    return e;
+}
+
+static void allocate(struct nb_machine *m, const struct fetched *f, const struct dyn *d)
+{
+    if (f->first)
+        x87_before(m, d->code);
+    if (f->uop->address_part)
+        enter(m, f, f->uop->address_part, true);
+    struct rob_entry *e = enter(m, f, f->uop, false);
+    e->first = f->first;
+    e->last = f->last;
+    front_end_tag(m, e);
+    if (!f->last)
+        return;
+    x87_after(m, d->code);
+    if (d->mispredicted && !d->bogus)
+        save_table(m);
 }
 
 static void show_stall(struct nb_machine *m, bool stores)
@@ -237,7 +251,7 @@ nb_clock allocate_cycle(struct nb_machine *m)
             next = f->ready;
             break;
         }
-        struct dyn *d = dyn_at(m, f->dyn);
+        const struct dyn *d = dyn_at(m, f->dyn);
         stall = stall_of(m, f, d);
         if (stall != STALL_NONE) {
             next = NB_NEVER; /* until another stage frees it */

@@ -174,7 +174,7 @@ static void settle(struct nb_machine *m, struct rob_entry *e, nb_tick pass)
     e->valid = pass + result_ticks(m, e->uop);
     m->active = true;
     e->complete = (e->valid + 1) / 2 + m->p.execute_stages + 1;
-    if (e->uop->kind == NB_UOP_STORE_DATA)
+    if (e->uop->kind == NB_UOP_STORE_DATA && e->buffer >= m->store_head)
         store_at(m, e->buffer)->data_tick = pass;
     if (e->uop->kind == NB_UOP_BRANCH && m->misprediction && e->dyn == m->misprediction_dyn &&
         e->last)
@@ -199,12 +199,6 @@ static nb_tick sources_valid(struct nb_machine *m, struct rob_entry *e)
         valid = max64(valid, producer->valid + crossing(producer->uop, e->uop));
     }
     return valid;
-}
-
-static bool stores_address(const struct nb_uop *uop)
-{
-    return uop->kind == NB_UOP_STORE_ADDRESS ||
-           (uop->kind == NB_UOP_STORE_DATA && (uop->flags & NB_UOP_STORE_FUSED));
 }
 
 /* Find out which pass of E succeeds, as far as that is known now. */
@@ -232,7 +226,7 @@ static void look(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
         pass = done;
     } else if (e->uop->kind == NB_UOP_PREFETCH) {
         prefetch_execute(m, e, pass);
-    } else if (stores_address(e->uop)) {
+    } else if (e->uop->kind == NB_UOP_STORE_ADDRESS) {
         store_address_execute(m, e, pass);
     }
     settle(m, e, pass);

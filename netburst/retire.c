@@ -124,7 +124,7 @@ static void retire_instruction(struct nb_machine *m, struct dyn *d)
 static void retire_uop(struct nb_machine *m, struct rob_entry *e, struct group *g)
 {
     struct dyn *d = dyn_at(m, e->dyn);
-    g->uops[e->bogus]++;
+    g->uops[e->bogus] += !e->companion;
     if (e->first)
         g->instructions[e->bogus][d->tagged] += d->code->flags & NB_CODE_RETIRES_TWICE ? 2u : 1u;
     retire_tags(m, e, d, g);
@@ -170,6 +170,7 @@ nb_clock retire_cycle(struct nb_machine *m)
 {
     struct group g = {0};
     unsigned n = 0;
+    bool any = false;
     nb_clock next = NB_NEVER;
     while (n < m->p.retire_width && m->rob_head < m->rob_tail) {
         struct rob_entry *e = rob_at(m, m->rob_head);
@@ -179,10 +180,11 @@ nb_clock retire_cycle(struct nb_machine *m)
         }
         if (n && must_be_first(m, e))
             break;
+        n += !e->companion;
         retire_uop(m, e, &g);
-        n++;
+        any = true;
     }
-    if (!n)
+    if (!any)
         return next;
     m->active = true;
     m->last_retire = m->now;

@@ -84,13 +84,14 @@ void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick ti
     store_split(m, e, linear, a->size);
 }
 
-/* A uop of a store retires: once address and data are both there the store may leave the buffer. */
+/* A uop of a store retires: once address and data are both there the store may leave the buffer. A
+ * bogus store may at once: the end of its wrong path may have cut off its other uop. */
 void store_retire(struct nb_machine *m, struct rob_entry *e)
 {
     if (e->buffer < m->store_head)
         return;
     struct store *s = store_at(m, e->buffer);
-    if (s->address_tick != NB_NEVER && s->data_tick != NB_NEVER)
+    if (s->bogus || (s->address_tick != NB_NEVER && s->data_tick != NB_NEVER))
         s->retired = true;
 }
 

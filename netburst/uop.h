@@ -105,12 +105,14 @@ enum nb_uop_flags {
 #define NB_UOP_SOURCES 4
 
 struct nb_uop {
-    uint8_t kind;      /* enum nb_uop_kind */
-    uint8_t scheduler; /* enum nb_scheduler */
-    uint8_t domain;    /* enum nb_domain of its result */
-    uint8_t unit;      /* enum nb_unit */
-    uint8_t fp_class;  /* enum nb_fp_class */
-    uint8_t flags;     /* enum nb_uop_flags */
+    const struct nb_uop *address_part; /* STORE_FUSED: its address work as a uop of the memory
+                                          scheduler; set by the machine, not by the decoder */
+    uint8_t kind;                      /* enum nb_uop_kind */
+    uint8_t scheduler;                 /* enum nb_scheduler */
+    uint8_t domain;                    /* enum nb_domain of its result */
+    uint8_t unit;                      /* enum nb_unit */
+    uint8_t fp_class;                  /* enum nb_fp_class */
+    uint8_t flags;                     /* enum nb_uop_flags */
     uint8_t
         access;    /* LOAD: index among the instruction's reads; STORE_*, PREFETCH likewise
                       (STORE_ADDRESS and STORE_DATA of one write share the index among its writes) */
@@ -120,7 +122,9 @@ struct nb_uop {
     uint16_t busy; /* ticks its unit takes before the next uop of that unit */
     uint8_t source[NB_UOP_SOURCES]; /* enum nb_register, NB_REG_NONE where unused */
     uint8_t result;                 /* register written, or NB_REG_NONE */
-    uint8_t result2;                /* NB_REG_FLAGS when flags are written too, or NB_REG_NONE */
+    uint8_t data_sources; /* STORE_FUSED: so many leading entries of source[] are the data, the rest
+                             the address */
+    uint8_t result2;      /* NB_REG_FLAGS when flags are written too, or NB_REG_NONE */
 };
 
 enum nb_branch {
