@@ -96,9 +96,37 @@ void nb_decoder_free(struct nb_decoder *decoder)
     free(decoder);
 }
 
-static bool disassemble(struct nb_decoder *decoder, const uint8_t *bytes, size_t n, uint64_t ip)
+static bool disassemble_exactly(struct nb_decoder *decoder, const uint8_t *bytes, size_t n,
+                                uint64_t ip)
 {
     return cs_disasm_iter(decoder->capstone, &bytes, &n, &ip, decoder->insn);
+}
+
+/*
+ * 0F 18 to 0F 1F were reserved as hints without effect; later parts use some (RDSSPD is F3 0F 1E
+ * /1), and C libraries run them on every part. Where Capstone does not take one, it is read as the
+ * multi-byte NOP 0F 1F of the same length: an F3 prefix becomes one without meaning.
+ */
+static bool disassemble_hint(struct nb_decoder *decoder, const uint8_t *bytes, size_t n,
+                             uint64_t ip)
+{
+    uint8_t copy[16];
+    n = n < sizeof copy ? n : sizeof copy;
+    memcpy(copy, bytes, n);
+    size_t at = n > 0 && copy[0] == 0xF3;
+    if (n < at + 3 || copy[at] != 0x0F || copy[at + 1] < 0x18 || copy[at + 1] > 0x1F)
+        return false;
+    if (at == 1)
+        copy[0] = 0x3E;
+    copy[at + 1] = 0x1F;
+    if (copy[at + 2] >= 0xC0)
+        copy[at + 2] = 0; /* a register operand is as long as [eax] */
+    return disassemble_exactly(decoder, copy, n, ip);
+}
+
+static bool disassemble(struct nb_decoder *decoder, const uint8_t *bytes, size_t n, uint64_t ip)
+{
+    return disassemble_exactly(decoder, bytes, n, ip) || disassemble_hint(decoder, bytes, n, ip);
 }
 
 static bool is_prefix(const struct nb_decoder *decoder, uint8_t byte)

@@ -79,13 +79,13 @@ void nb_canonical_name(csh capstone, const cs_insn *insn, char name[NB_NAME_BYTE
 const struct nb_name *nb_name_find(const char *name);
 const struct nb_name *nb_name_at(size_t index);
 
-struct nb_access {
-    uint8_t address[3];
+struct nb_address {
+    uint8_t reg[3];
 }; /* registers the address is made of, NB_REG_NONE where unused */
 
 /* What an instruction reads and writes, as far as uops and renaming need it. */
 struct nb_facts {
-    struct nb_access read[2], write[2];
+    struct nb_address read[2], write[2];
     uint8_t reads, writes;
     uint8_t source[10], sources; /* registers the computing uops read, FLAGS included */
     uint8_t result[8], results;  /* registers written besides FLAGS and the stack pointer */
@@ -105,7 +105,7 @@ struct nb_facts {
     bool sib;
     bool partial;        /* result narrower than its register: merges into the old value */
     uint8_t fp_class;    /* of the computing uop */
-    uint8_t data_halves; /* 16-bit pieces of immediate and displacement data */
+    uint8_t data_pieces; /* of immediate and displacement: as many uops have room for them */
 };
 
 struct nb_arena; /* uops live here until the decoder is freed */
@@ -124,17 +124,18 @@ struct nb_decoder {
 uint8_t nb_register_of(x86_reg reg);
 unsigned nb_register_bytes(x86_reg reg);
 bool nb_is_high_byte(x86_reg reg);
-struct nb_access nb_access_of(const cs_x86_op *op);
+struct nb_address nb_address_of(const cs_x86_op *op);
 void nb_operand_tokens(const cs_insn *insn, const char *name, char *tokens, size_t size);
 bool nb_in_group(const cs_insn *insn, uint8_t group);
-/* 16-bit pieces of displacement and immediate; a branch's is its relative displacement. */
-uint8_t nb_data_halves(const cs_insn *insn);
+/* Pieces of displacement and immediate, each as large as a trace cache entry of CORE can hold; a
+ * branch's immediate is its relative displacement. */
+uint8_t nb_data_pieces(const cs_insn *insn, enum nb_core core);
 
 /* decode_facts.c, decode_x87.c: fill FACTS (zeroed before) and CODE's branch and flag fields. */
 void nb_add_source(struct nb_facts *facts, uint8_t reg);
 void nb_add_result(struct nb_facts *facts, uint8_t reg);
-void nb_add_read(struct nb_facts *facts, struct nb_access access);
-void nb_add_write(struct nb_facts *facts, struct nb_access access);
+void nb_add_read(struct nb_facts *facts, struct nb_address access);
+void nb_add_write(struct nb_facts *facts, struct nb_address access);
 void nb_facts_of(const struct nb_decoder *decoder, const struct nb_name *name,
                  struct nb_facts *facts, struct nb_code *code);
 void nb_x87_facts(const cs_insn *insn, struct nb_facts *facts, struct nb_code *code);

@@ -29,27 +29,27 @@ void nb_add_result(struct nb_facts *facts, uint8_t reg)
         facts->result[facts->results++] = reg;
 }
 
-void nb_add_read(struct nb_facts *facts, struct nb_access access)
+void nb_add_read(struct nb_facts *facts, struct nb_address access)
 {
     if (facts->reads < 2)
         facts->read[facts->reads++] = access;
 }
 
-void nb_add_write(struct nb_facts *facts, struct nb_access access)
+void nb_add_write(struct nb_facts *facts, struct nb_address access)
 {
     if (facts->writes < 2)
         facts->write[facts->writes++] = access;
 }
 
-static struct nb_access at(uint8_t reg)
+static struct nb_address at(uint8_t reg)
 {
-    return (struct nb_access){{reg, NB_REG_NONE, NB_REG_NONE}};
+    return (struct nb_address){{reg, NB_REG_NONE, NB_REG_NONE}};
 }
 
 static void read_operand(struct nb_facts *facts, const cs_x86_op *op)
 {
     if (op->type == X86_OP_MEM)
-        nb_add_read(facts, nb_access_of(op));
+        nb_add_read(facts, nb_address_of(op));
     else if (op->type == X86_OP_REG)
         nb_add_source(facts, nb_register_of(op->reg));
 }
@@ -57,7 +57,7 @@ static void read_operand(struct nb_facts *facts, const cs_x86_op *op)
 static void write_operand(struct nb_facts *facts, const cs_x86_op *op)
 {
     if (op->type == X86_OP_MEM) {
-        nb_add_write(facts, nb_access_of(op));
+        nb_add_write(facts, nb_address_of(op));
     } else if (op->type == X86_OP_REG) {
         unsigned bytes = nb_register_bytes(op->reg);
         nb_add_result(facts, nb_register_of(op->reg));
@@ -146,10 +146,10 @@ static void flow_merge(struct nb_facts *facts, const cs_x86 *x86)
 
 static void flow_lea(struct nb_facts *facts, const cs_x86 *x86)
 {
-    struct nb_access address = nb_access_of(&x86->operands[1]);
+    struct nb_address address = nb_address_of(&x86->operands[1]);
     facts->computes = true;
-    nb_add_source(facts, address.address[0]);
-    nb_add_source(facts, address.address[1]);
+    nb_add_source(facts, address.reg[0]);
+    nb_add_source(facts, address.reg[1]);
     write_operand(facts, &x86->operands[0]);
 }
 
@@ -291,9 +291,9 @@ static void flow_state(struct nb_facts *facts, const cs_x86 *x86, const char *na
 {
     facts->computes = true;
     if (strcmp(name, "fxsave") == 0)
-        nb_add_write(facts, nb_access_of(&x86->operands[0]));
+        nb_add_write(facts, nb_address_of(&x86->operands[0]));
     else
-        nb_add_read(facts, nb_access_of(&x86->operands[0]));
+        nb_add_read(facts, nb_address_of(&x86->operands[0]));
 }
 
 static void flow_control(struct nb_facts *facts, const cs_x86 *x86, bool load)
@@ -304,7 +304,7 @@ static void flow_control(struct nb_facts *facts, const cs_x86 *x86, bool load)
         nb_add_result(facts, NB_REG_FP_CONTROL);
     } else {
         nb_add_source(facts, NB_REG_FP_CONTROL);
-        nb_add_write(facts, nb_access_of(&x86->operands[0]));
+        nb_add_write(facts, nb_address_of(&x86->operands[0]));
     }
 }
 
@@ -316,7 +316,7 @@ static void flow_enter(struct nb_facts *facts)
 
 static void flow_table(struct nb_facts *facts)
 {
-    struct nb_access access = {{BX, AX, NB_REG_NONE}};
+    struct nb_address access = {{BX, AX, NB_REG_NONE}};
     nb_add_read(facts, access);
     facts->computes = true;
 }
@@ -516,7 +516,7 @@ void nb_facts_of(const struct nb_decoder *decoder, const struct nb_name *name,
     const cs_x86 *x86 = &decoder->insn->detail->x86;
     look_at_operands(x86, facts);
     facts->locked = x86->prefix[0] == X86_PREFIX_LOCK;
-    facts->data_halves = nb_data_halves(decoder->insn);
+    facts->data_pieces = nb_data_pieces(decoder->insn, decoder->core);
     facts->flags_written = name->flags & NB_FLAGS_WRITE;
     add_registers(facts, name->reads, nb_add_source);
     apply_flow(decoder, name, facts, code);

@@ -28,14 +28,14 @@ static const struct nb_name names[] = {
 static const struct {
     const char *alias, *name;
 } aliases[] = {
-    {"sal", "shl"},       {"tzcnt", "bsf"},        {"lzcnt", "bsr"},       {"endbr32", "nop"},
-    {"endbr64", "nop"},   {"pushaw", "pusha"},     {"pushal", "pusha"},    {"popaw", "popa"},
-    {"popal", "popa"},    {"pushfd", "pushf"},     {"pushfq", "pushf"},    {"popfd", "popf"},
-    {"popfq", "popf"},    {"iretd", "iret"},       {"iretq", "iret"},      {"int1", "int"},
-    {"int3", "int"},      {"retfq", "retf"},       {"xlat", "xlatb"},      {"fwait", "wait"},
-    {"ud2b", "ud2"},      {"fstpnce", "fstp"},     {"fxsave64", "fxsave"}, {"fxrstor64", "fxrstor"},
-    {"setalc", "salc"},   {"sysexitq", "sysexit"}, {"sysretq", "sysret"},  {"loopz", "loope"},
-    {"loopnz", "loopne"},
+    {"sal", "shl"},           {"tzcnt", "bsf"},     {"lzcnt", "bsr"},        {"endbr32", "nop"},
+    {"endbr64", "nop"},       {"pushaw", "pusha"},  {"pushal", "pusha"},     {"popaw", "popa"},
+    {"popal", "popa"},        {"pushfd", "pushf"},  {"pushfq", "pushf"},     {"popfd", "popf"},
+    {"popfq", "popf"},        {"iretd", "iret"},    {"iretq", "iret"},       {"int1", "int"},
+    {"int3", "int"},          {"retfq", "retf"},    {"xlat", "xlatb"},       {"fwait", "wait"},
+    {"ud2b", "ud2"},          {"ud0", "ud2"},       {"fstpnce", "fstp"},     {"fxsave64", "fxsave"},
+    {"fxrstor64", "fxrstor"}, {"setalc", "salc"},   {"sysexitq", "sysexit"}, {"sysretq", "sysret"},
+    {"loopz", "loope"},       {"loopnz", "loopne"},
 };
 
 static bool starts(const char *name, const char *with)

@@ -76,12 +76,12 @@ bool nb_is_high_byte(x86_reg reg)
     return reg == X86_REG_AH || reg == X86_REG_BH || reg == X86_REG_CH || reg == X86_REG_DH;
 }
 
-struct nb_access nb_access_of(const cs_x86_op *op)
+struct nb_address nb_address_of(const cs_x86_op *op)
 {
-    struct nb_access access = {
+    struct nb_address access = {
         {nb_register_of(op->mem.base), nb_register_of(op->mem.index), NB_REG_NONE}};
     if (op->mem.segment == X86_REG_FS || op->mem.segment == X86_REG_GS)
-        access.address[2] = NB_REG_SEGMENT;
+        access.reg[2] = NB_REG_SEGMENT;
     return access;
 }
 
@@ -148,25 +148,34 @@ bool nb_in_group(const cs_insn *insn, uint8_t group)
     return memchr(insn->detail->groups, group, insn->detail->groups_count) != NULL;
 }
 
-/* 16-bit pieces that a value of BYTES needs beside a uop: none when it is zero and not forced wide.
- */
-static uint8_t halves(unsigned bytes, int64_t value)
+/* A trace cache entry holds 16 bits of data on models 0 to 2, 32 bits on Prescott (Agner 5.3). */
+static unsigned pieces(enum nb_core core, unsigned bytes, int64_t value)
 {
-    if (bytes == 0 || (bytes < 4 && value == 0))
+    if (bytes == 0 || value == 0)
         return 0;
-    return bytes >= 4 && (value < -32768 || value > 32767) ? 2 : 1;
+    if (core == NB_CORE_P4E)
+        return bytes == 8 && value != (int32_t)value ? 2 : 1;
+    return bytes == 8 && value != (int32_t)value ? 4 : value != (int16_t)value ? 2 : 1;
 }
 
-uint8_t nb_data_halves(const cs_insn *insn)
+static int64_t immediate_of(const cs_insn *insn)
 {
     const cs_x86 *x86 = &insn->detail->x86;
     int64_t immediate = 0;
     for (unsigned i = 0; i < x86->op_count; i++)
         if (x86->operands[i].type == X86_OP_IMM)
-            immediate = (int32_t)x86->operands[i].imm;
+            immediate = x86->operands[i].imm;
     if (nb_in_group(insn, CS_GRP_JUMP) || nb_in_group(insn, CS_GRP_CALL))
         immediate -= (int64_t)insn->address + insn->size;
-    unsigned total = halves(x86->encoding.disp_size, (int32_t)x86->disp) +
-                     (unsigned)halves(x86->encoding.imm_size, immediate);
-    return (uint8_t)total;
+    return x86->encoding.imm_size == 8 ? immediate : (int32_t)immediate;
+}
+
+uint8_t nb_data_pieces(const cs_insn *insn, enum nb_core core)
+{
+    const cs_x86_encoding *encoding = &insn->detail->x86.encoding;
+    int64_t displacement = insn->detail->x86.disp;
+    if (encoding->disp_size < 8)
+        displacement = (int32_t)displacement;
+    return (uint8_t)(pieces(core, encoding->disp_size, displacement) +
+                     pieces(core, encoding->imm_size, immediate_of(insn)));
 }

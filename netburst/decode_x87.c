@@ -26,12 +26,12 @@ static const cs_x86_op *memory_operand(const cs_insn *insn)
 
 static void load(const cs_insn *insn, struct nb_facts *facts)
 {
-    nb_add_read(facts, nb_access_of(memory_operand(insn)));
+    nb_add_read(facts, nb_address_of(memory_operand(insn)));
 }
 
 static void store(const cs_insn *insn, struct nb_facts *facts)
 {
-    nb_add_write(facts, nb_access_of(memory_operand(insn)));
+    nb_add_write(facts, nb_address_of(memory_operand(insn)));
 }
 
 static void compute(struct nb_facts *facts, uint8_t result, uint8_t a, uint8_t b)

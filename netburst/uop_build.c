@@ -2,7 +2,8 @@
  * How a form becomes uops. The number of uops is always the row's; what they are follows from the
  * operands.
  *
- *   loads, [chain of computing uops], stores, string pointers, stack pointer, fence, branch
+ *   loads, store addresses, fence, [chain of computing uops], store data, string pointers, stack
+ * pointer, branch
  *
  * - A memory source is a load uop, a memory destination a store: two uops (address for port 3, data
  * for port 0) where the row's count leaves room for both, else one that does both
@@ -92,10 +93,13 @@ static bool add_source(struct nb_uop *uop, uint8_t reg)
     return false;
 }
 
-static void add_address(struct nb_uop *uop, const struct nb_access *access)
+/* Address registers follow the data of a fused store; a register that is both stands twice. */
+static void add_address(struct nb_uop *uop, const struct nb_address *address)
 {
-    for (unsigned i = 0; i < 3; i++)
-        add_source(uop, access->address[i]);
+    unsigned n = uop->data_sources;
+    for (unsigned i = 0; i < 3 && n < NB_UOP_SOURCES; i++)
+        if (address->reg[i] != NB_REG_NONE)
+            uop->source[n++] = address->reg[i];
 }
 
 static unsigned at_least(unsigned value, unsigned least)
@@ -136,12 +140,13 @@ unsigned nb_chain_ticks(const struct nb_form *form, const struct nb_facts *facts
 {
     const struct exec_row *exec = exec_of(form, facts);
     if (form->path == NB_PATH_UNKNOWN)
-        return form->rom_uops > 0 ? at_least(form->busy, exec->least) : exec->least;
+        return form->rom_uops > 0 ? at_least(form->busy - (unsigned)facts->fences, exec->least)
+                                  : exec->least;
     if (form->path == NB_PATH_STACK)
         return exec->step;
     unsigned memory = memory_ticks(form, facts);
     unsigned ticks = form->latency > memory ? form->latency - memory : 1;
-    return memory == 0 ? ticks : (ticks + exec->step - 1) / exec->step * exec->step;
+    return form->path == NB_PATH_LOOP ? (ticks + exec->step - 1) / exec->step * exec->step : ticks;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------
@@ -173,6 +178,12 @@ static void add_load(struct build *build, unsigned i)
         uop->result = load_is_result(build) ? facts->result[0] : (uint8_t)(NB_REG_TEMP + 1 + i);
 }
 
+static uint8_t store_flags(const struct nb_facts *facts)
+{
+    return (uint8_t)((facts->locked ? NB_UOP_LOCKED : 0) |
+                     (facts->non_temporal ? NB_UOP_NON_TEMPORAL : 0));
+}
+
 static void add_store_address(struct build *build, unsigned i)
 {
     struct nb_uop *uop = append(build, NB_UOP_STORE_ADDRESS, NB_SCHED_MEMORY);
@@ -181,6 +192,7 @@ static void add_store_address(struct build *build, unsigned i)
     uop->busy = 2; /* one store address a clock */
     uop->latency = 2;
     uop->access = (uint8_t)i;
+    uop->flags = store_flags(build->facts);
     add_address(uop, &build->facts->write[i]);
 }
 
@@ -194,27 +206,28 @@ static void add_store_data(struct build *build, unsigned i)
     uop->busy = 2; /* one store datum a clock; the store buffer empties slower */
     uop->latency = 2;
     uop->access = (uint8_t)i;
+    uop->flags = store_flags(facts);
     uop->fp_class = facts->fp_data ? NB_FP_MOVE_P0 : NB_FP_NONE;
     add_source(uop, build->value);
     if (!build->split_stores) {
         uop->flags |= NB_UOP_STORE_FUSED;
+        uop->data_sources = uop->source[0] != NB_REG_NONE;
         add_address(uop, &facts->write[i]);
     }
 }
 
+/* Addresses come before the results: the registers they are made of may be among them (XADD [eax],
+ * eax). */
+static void add_store_addresses(struct build *build)
+{
+    for (unsigned i = 0; i < build->facts->writes && build->split_stores; i++)
+        add_store_address(build, i);
+}
+
 static void add_stores(struct build *build)
 {
-    const struct nb_facts *facts = build->facts;
-    unsigned flags =
-        (facts->locked ? NB_UOP_LOCKED : 0) | (facts->non_temporal ? NB_UOP_NON_TEMPORAL : 0);
-    for (unsigned i = 0; i < facts->writes; i++) {
-        unsigned first = build->count;
-        if (build->split_stores)
-            add_store_address(build, i);
+    for (unsigned i = 0; i < build->facts->writes; i++)
         add_store_data(build, i);
-        for (unsigned k = first; k < build->count; k++)
-            build->list[k].flags |= (uint8_t)flags;
-    }
 }
 
 /* ---- computing ----------------------------------------------------------------------------------
@@ -240,6 +253,8 @@ static void add_idle(struct build *build, unsigned n)
 static unsigned inputs_of(const struct nb_facts *facts, uint8_t input[12])
 {
     unsigned n = 0;
+    if (facts->fences)
+        input[n++] = NB_REG_TEMP;
     for (unsigned i = 0; i < facts->reads && !facts->prefetches; i++)
         input[n++] = (uint8_t)(NB_REG_TEMP + 1 + i);
     for (unsigned i = 0; i < facts->sources; i++)
@@ -390,6 +405,13 @@ static void add_step(struct build *build, uint8_t reg)
     uop->result = reg;
 }
 
+/* The flow of a fence goes on when everything older is done. Its port is not published: port 0, as
+ * stores have (model choice). */
+static void add_fence(struct build *build)
+{
+    append(build, NB_UOP_FENCE, NB_SCHED_FAST0)->result = NB_REG_TEMP;
+}
+
 static void add_branch(struct build *build)
 {
     const struct nb_facts *facts = build->facts;
@@ -455,8 +477,14 @@ static void assemble(struct build *build, unsigned total)
     const struct nb_facts *facts = build->facts;
     share_out(build, total);
     build->value = plain_value(facts);
+    bool leave = facts->stack && facts->stack_source != NB_REG_GPR + 4;
+    if (leave) /* LEAVE: before the load replaces EBP */
+        add_stack(build);
     for (unsigned i = 0; i < facts->reads; i++)
         add_load(build, i);
+    add_store_addresses(build);
+    if (facts->fences)
+        add_fence(build);
     if (has_chain(build))
         add_chain(build);
     else
@@ -464,10 +492,8 @@ static void assemble(struct build *build, unsigned total)
     add_stores(build);
     for (unsigned i = 0; i < facts->steps; i++)
         add_step(build, facts->step[i]);
-    if (facts->stack)
+    if (facts->stack && !leave)
         add_stack(build);
-    if (facts->fences)
-        append(build, NB_UOP_FENCE, NB_SCHED_MEMORY);
     if (facts->branches)
         add_branch(build);
     if (total == 1 && facts->sources + facts->results == 0 && build->form->exec == NB_EXEC_ALU)
@@ -487,7 +513,7 @@ static struct nb_form generic_form(const struct nb_facts *facts)
 
 static uint8_t trace_entries(const struct nb_code *code, const struct nb_facts *facts)
 {
-    return code->trace_uops > facts->data_halves ? code->trace_uops : facts->data_halves;
+    return code->trace_uops > facts->data_pieces ? code->trace_uops : facts->data_pieces;
 }
 
 static bool deliver(struct nb_arena *arena, struct build *build, unsigned trace_uops,

@@ -52,7 +52,7 @@ static void make_load(struct nb_uop *uop, const struct nb_facts *facts, unsigned
     uop->latency = 0;
     uop->busy = 2;
     uop->access = (uint8_t)i;
-    uop->source[0] = facts->read[i].address[0];
+    uop->source[0] = facts->read[i].reg[0];
     uop->result = facts->results > 0 ? facts->result[0] : (uint8_t)(NB_REG_TEMP + 1 + i);
 }
 
@@ -63,10 +63,11 @@ static void make_store(struct nb_uop *uop, const struct nb_facts *facts)
     uop->busy = 2;
     uop->latency = 2;
     uop->flags = NB_UOP_STORE_FUSED;
+    uop->data_sources = 1;
     uop->source[0] = facts->reads > 0     ? NB_REG_TEMP + 1
                      : facts->sources > 0 ? facts->source[0]
                                           : NB_REG_NONE;
-    uop->source[1] = facts->write[0].address[0];
+    uop->source[1] = facts->write[0].reg[0];
 }
 
 /* The pointer step that paces the loop. */
