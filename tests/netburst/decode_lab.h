@@ -27,7 +27,10 @@ static inline size_t lab_bytes(const char *hex, uint8_t bytes[16])
 
 static inline bool lab_reads(const struct nb_uop *uop, unsigned reg)
 {
-    return memchr(uop->source, (int)reg, NB_UOP_SOURCES) != NULL;
+    for (unsigned i = 0; uop && i < NB_UOP_SOURCES; i++)
+        if (uop->source[i] == reg)
+            return true;
+    return false;
 }
 
 static inline unsigned lab_uops(const struct nb_code *code)
