@@ -100,7 +100,8 @@ struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_sour
     bench->input =
         (struct nb_input){.context = bench, .next = next_instruction, .code_at = code_at};
     bench->pmu = p4pmu_new(&(struct p4pmu_config){.model = model->params.family_model,
-                                                  .hyper_threading = model->hyper_threading});
+                                                  .hyper_threading = model->hyper_threading,
+                                                  .stepping = model->stepping});
     if (bench->pmu)
         bench->machine = nb_new(&model->params, bench->pmu, &bench->input);
     if (!bench->machine) {

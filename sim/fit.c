@@ -92,11 +92,10 @@ static struct need downstream_need(const struct sim_request *r, size_t index, un
 {
     if (r->raw)
         return (struct need){r->raw_escr_value, {r->raw_escr, NONE}, r->counter, true, index};
-    const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)r->event);
     unsigned mask = fit_is_execution(r) ? r->mask << tag : r->mask;
     return (struct need){
         escr_content((unsigned)r->event, mask, r->usr, r->os, r->tag_enable, r->tag_value),
-        {info->escrs[0], info->escrs[1]},
+        {r->escrs[0], r->escrs[1]},
         r->counter,
         true,
         index};

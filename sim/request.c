@@ -105,17 +105,6 @@ static bool raw_number(const char *text, const char *what, uint64_t limit, uint6
     return true;
 }
 
-static int event_of(int escr, uint32_t value)
-{
-    unsigned code = (value & P4PMU_ESCR_EVENT_SELECT_MASK) >> P4PMU_ESCR_EVENT_SELECT_SHIFT;
-    for (int e = 0; e < P4PMU_EVENTS; e++) {
-        const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)e);
-        if (info->code == code && (info->escrs[0] == escr || info->escrs[1] == escr))
-            return e;
-    }
-    return NONE;
-}
-
 static void take_fields(struct sim_request *r, uint32_t cccr, uint32_t escr)
 {
     r->mask = (escr & P4PMU_ESCR_EVENT_MASK_MASK) >> P4PMU_ESCR_EVENT_MASK_SHIFT;
@@ -157,7 +146,9 @@ static bool parse_raw(char *text, struct sim_request *r, char error[512])
                     p4pmu_counter((unsigned)counter)->name);
     r->raw_cccr_value = (uint32_t)cccr;
     r->raw_escr_value = (uint32_t)escr;
-    r->event = event_of(r->raw_escr, r->raw_escr_value);
+    r->event = p4pmu_event_by_code((enum p4pmu_escr)r->raw_escr,
+                                   P4PMU_GET(ESCR, EVENT_SELECT, r->raw_escr_value));
+    r->escrs[0] = r->raw_escr;
     take_fields(r, r->raw_cccr_value, r->raw_escr_value);
     return true;
 }
@@ -199,8 +190,19 @@ static void models_text(unsigned models, char *out, size_t size)
     }
 }
 
-static bool take_name(const char *name, unsigned model, struct sim_request *r, char error[512])
+/* Before signature F27H only FSB_ESCR0 detects IOQ_allocation (SDM3 table 19-28). */
+static void take_escrs(struct sim_request *r, unsigned signature)
 {
+    const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)r->event);
+    r->escrs[0] = info->escrs[0];
+    r->escrs[1] = info->escrs[1];
+    if (r->event == P4PMU_EV_IOQ_allocation && signature < 0x27)
+        r->escrs[1] = NONE;
+}
+
+static bool take_name(const char *name, unsigned signature, struct sim_request *r, char error[512])
+{
+    unsigned model = signature >> 4;
     r->metric = metric_by_name(name);
     r->event = r->metric ? (int)sim_metric_downstream(r->metric) : p4pmu_event_by_name(name);
     if (r->event == NONE)
@@ -212,6 +214,7 @@ static bool take_name(const char *name, unsigned model, struct sim_request *r, c
         return fail(error, "%s does not exist on family 15 model %u; models %s have it", info->name,
                     model, models);
     }
+    take_escrs(r, signature);
     return true;
 }
 
@@ -389,11 +392,11 @@ static bool counter_reachable(const struct sim_request *r, char error[512])
     char reach[240] = "";
     int used = 0;
     for (unsigned i = 0; i < 2; i++) {
-        if (info->escrs[i] == NONE)
+        if (r->escrs[i] == NONE)
             continue;
-        if (p4pmu_escr((enum p4pmu_escr)info->escrs[i])->counters & 1u << r->counter)
+        if (p4pmu_escr((enum p4pmu_escr)r->escrs[i])->counters & 1u << r->counter)
             return true;
-        used += describe_reach(info->escrs[i], reach + used, sizeof reach - (size_t)used,
+        used += describe_reach(r->escrs[i], reach + used, sizeof reach - (size_t)used,
                                used ? " or " : "");
     }
     return fail(
@@ -406,10 +409,10 @@ static bool counter_reachable(const struct sim_request *r, char error[512])
 /* ---- whole requests ----------------------------------------------------------------------------
  */
 
-static bool parse_event(char *text, unsigned model, struct sim_request *r, char error[512])
+static bool parse_event(char *text, unsigned signature, struct sim_request *r, char error[512])
 {
     char *rest = text, *name = strsep(&rest, ":");
-    if (!take_name(name, model, r, error))
+    if (!take_name(name, signature, r, error))
         return false;
     for (char *part; (part = strsep(&rest, ":"));) {
         if (!take_part(part, r, error))
@@ -422,16 +425,16 @@ static bool parse_event(char *text, unsigned model, struct sim_request *r, char 
     return r->counter == NONE || counter_reachable(r, error);
 }
 
-bool sim_request_parse(const char *text, unsigned model, struct sim_request *request,
+bool sim_request_parse(const char *text, unsigned signature, struct sim_request *request,
                        char error[512])
 {
     char copy[160];
     memset(request, 0, sizeof *request);
-    request->counter = request->raw_escr = NONE;
+    request->counter = request->raw_escr = request->escrs[0] = request->escrs[1] = NONE;
     if (strlen(text) >= sizeof copy)
         return fail(error, "event '%.40s...' is longer than %zu letters", text, sizeof copy - 1);
     snprintf(copy, sizeof copy, "%s", text);
     snprintf(request->text, sizeof request->text, "%s", text);
     return is_raw(copy) ? parse_raw(copy, request, error)
-                        : parse_event(copy, model, request, error);
+                        : parse_event(copy, signature, request, error);
 }

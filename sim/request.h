@@ -34,6 +34,7 @@ enum p4pmu_event sim_metric_downstream(const struct sim_metric *metric);
 struct sim_request {
     char text[160]; /* as the user wrote it */
     int event;      /* enum p4pmu_event; P4PMU_NONE for a raw select no event has */
+    int escrs[2];   /* enum p4pmu_escr that can detect it on this part, or P4PMU_NONE */
     unsigned mask;  /* sub-event bits */
     bool usr, os;
     bool compare, complement, edge;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NORTHWOOD = 2, MOST = 7 };
+enum { NORTHWOOD = 0x27, MOST = 7 };
 
 static uint64_t seed = 88172645463325252u;
 
@@ -317,7 +317,7 @@ static void a_plan_programs_and_reads_back(void **state)
     struct sim_conflict conflict;
     char error[512];
     uint64_t count = 0;
-    struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = NORTHWOOD});
+    struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = 2});
     assert_true(FIT(&plan, &conflict, "uops_retired:NBOGUS", "uops_retired:NBOGUS:t=1"));
     if (!sim_program(pmu, &plan, error))
         fail_msg("%s", error);

@@ -1,7 +1,7 @@
 /*
  * Model files: what loads, and what each kind of mistake is answered with.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "cmocka_all.h"
 #include "sim.h"
 

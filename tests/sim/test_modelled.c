@@ -62,7 +62,7 @@ static void an_event_is_posted_or_listed_as_not_modelled(void **state)
         struct sim_request request;
         char text[100], error[512];
         snprintf(text, sizeof text, "%s:0xFFFF", info->name);
-        assert_true(sim_request_parse(text, info->models & 4 ? 2 : 3, &request, error));
+        assert_true(sim_request_parse(text, info->models & 4 ? 0x27 : 0x34, &request, error));
         bool listed = sim_request_cannot_count(&request) != NULL;
         if (listed == is_posted(info->name))
             fail_msg("%s is %s", info->name,

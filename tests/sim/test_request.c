@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NORTHWOOD = 2 };
+enum { WILLAMETTE = 0x12, NORTHWOOD = 0x27 }; /* signatures */
 
 static struct sim_request parsed(const char *text)
 {
@@ -134,7 +134,18 @@ static void an_event_of_other_models_is_refused(void **state)
     struct sim_request request;
     char error[512];
     assert_refused("instr_completed", "models 3, 4, 6");
-    assert_true(sim_request_parse("instr_completed", 3, &request, error));
+    assert_true(sim_request_parse("instr_completed", 0x34, &request, error));
+}
+
+static void before_f27_only_one_escr_detects_ioq_allocation(void **state)
+{
+    (void)state;
+    struct sim_request request;
+    char error[512];
+    assert_int_equal(parsed("IOQ_allocation:ReqA0").escrs[1], P4PMU_ESCR_FSB1);
+    assert_true(sim_request_parse("IOQ_allocation:ReqA0", WILLAMETTE, &request, error));
+    assert_int_equal(request.escrs[1], P4PMU_NONE);
+    assert_false(sim_request_parse("IOQ_allocation:ReqA0:c=2", WILLAMETTE, &request, error));
 }
 
 static void modifiers_have_limits(void **state)
@@ -172,8 +183,8 @@ static void the_wiring_is_enforced_for_all_events_and_counters(void **state)
                         (escr != P4PMU_NONE && (escr == info->escrs[0] || escr == info->escrs[1]));
             }
             snprintf(text, sizeof text, "%s:0x1:c=%u", info->name, c);
-            unsigned model = info->models & 4 ? 2 : 3;
-            assert_int_equal(sim_request_parse(text, model, &request, error), wired);
+            unsigned signature = info->models & 4 ? NORTHWOOD : 0x34;
+            assert_int_equal(sim_request_parse(text, signature, &request, error), wired);
         }
     }
 }
@@ -208,6 +219,7 @@ int main(void)
         cmocka_unit_test(raw_mistakes_are_told_apart),
         cmocka_unit_test(near_matches_are_offered),
         cmocka_unit_test(an_event_of_other_models_is_refused),
+        cmocka_unit_test(before_f27_only_one_escr_detects_ioq_allocation),
         cmocka_unit_test(modifiers_have_limits),
         cmocka_unit_test(a_counter_no_wire_leads_to_is_refused_with_those_that_fit),
         cmocka_unit_test(the_wiring_is_enforced_for_all_events_and_counters),

@@ -293,10 +293,11 @@ static int prepare(const struct stat_options *options, struct stat_result *resul
     if (!sim_model_load(options->model, &result->model, error))
         return complain(model_is_known(options->model) ? EXIT_INPUT : EXIT_USAGE, "stat", "%s",
                         error);
+    unsigned signature = result->model.params.family_model << 4 | result->model.stepping;
     for (size_t i = 0; i < count; i++) {
         struct stat_row *row = &result->rows[result->row_count++];
         const char *event = options->event_count ? options->events[i] : default_events[i];
-        if (!sim_request_parse(event, result->model.params.family_model, &row->request, error))
+        if (!sim_request_parse(event, signature, &row->request, error))
             return complain(EXIT_USAGE, "stat", "%s", error);
     }
     result->source = options->source;
