@@ -238,7 +238,21 @@ static void flow_conditional(struct nb_facts *facts, struct nb_code *code)
     code->branch = NB_BRANCH_CONDITIONAL;
 }
 
-static void flow_far(const struct nb_decoder *decoder, struct nb_facts *facts, struct nb_code *code)
+/* Far calls push, far returns pop the return address in one access; an interrupt's pushes are the
+ * kernel's. */
+static void far_stack(struct nb_facts *facts, const char *name)
+{
+    if (strcmp(name, "lcall") == 0)
+        nb_add_write(facts, at(SP));
+    else if (strcmp(name, "retf") == 0 || strcmp(name, "iret") == 0)
+        nb_add_read(facts, at(SP));
+    else
+        return;
+    move_stack(facts);
+}
+
+static void flow_far(const struct nb_decoder *decoder, const char *name, struct nb_facts *facts,
+                     struct nb_code *code)
 {
     const cs_insn *insn = decoder->insn;
     facts->branches = true;
@@ -246,6 +260,7 @@ static void flow_far(const struct nb_decoder *decoder, struct nb_facts *facts, s
     code->branch = NB_BRANCH_FAR;
     if (insn->detail->x86.op_count > 0 && insn->detail->x86.operands[0].type == X86_OP_MEM)
         read_operands(facts, &insn->detail->x86, 0);
+    far_stack(facts, name);
     bool linux_call = insn->id == X86_INS_INT && insn->detail->x86.operands[0].imm == 0x80;
     if (linux_call || insn->id == X86_INS_SYSENTER || insn->id == X86_INS_SYSCALL)
         code->flags |= NB_CODE_SYSTEM_CALL;
@@ -423,7 +438,7 @@ static void apply_flow(const struct nb_decoder *decoder, const struct nb_name *n
         flow_return(facts, code);
         break;
     case NB_FLOW_FAR:
-        flow_far(decoder, facts, code);
+        flow_far(decoder, name->name, facts, code);
         break;
     case NB_FLOW_LOAD_STRING:
     case NB_FLOW_STORE_STRING:

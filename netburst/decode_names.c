@@ -79,13 +79,13 @@ static const char *family_by_opcode(const cs_insn *insn, const char *spelling)
     const cs_x86 *x86 = &insn->detail->x86;
     if (x86->opcode[0] != 0x0F)
         return x86->opcode[0] >= 0x70 && x86->opcode[0] <= 0x7F ? "jcc" : string_family(x86);
-    if (x86->opcode[1] >= 0x40 && x86->opcode[1] <= 0x4F)
+    if (starts(spelling, "cmov"))
         return "cmovcc";
-    if (x86->opcode[1] >= 0x80 && x86->opcode[1] <= 0x8F)
+    if (x86->opcode[1] >= 0x80 && x86->opcode[1] <= 0x8F && spelling[0] == 'j')
         return "jcc";
-    if (x86->opcode[1] >= 0x90 && x86->opcode[1] <= 0x9F)
+    if (starts(spelling, "set") && x86->opcode[1] >= 0x90 && x86->opcode[1] <= 0x9F)
         return "setcc";
-    if (x86->opcode[1] != 0xC2 || strlen(spelling) < 2)
+    if (x86->opcode[1] != 0xC2 || !starts(spelling, "cmp"))
         return NULL;
     switch (spelling[strlen(spelling) - 2]) {
     case 's':
