@@ -75,7 +75,7 @@ static void configure_wires(struct p4pmu *pmu)
         uint32_t on =
             P4PMU_CCCR_ENABLE_MASK | P4PMU_CCCR_CASCADE_MASK | P4PMU_CCCR_EXT_CASCADE_MASK;
         configure_filter(pmu, c);
-        c->escr = (int8_t)p4pmu_wired_escr(i, P4PMU_GET(CCCR, ESCR_SELECT, c->cccr));
+        c->escr = pmu->wire[i][P4PMU_GET(CCCR, ESCR_SELECT, c->cccr)];
         if (c->escr != P4PMU_NONE && (c->cccr & on))
             pmu->listeners[c->escr] |= 1u << i;
     }

@@ -203,7 +203,8 @@ void p4pmu_transition(struct p4pmu *pmu)
     for (uint32_t left = pmu->critical; left; left &= left - 1)
         p4pmu_catch_up(pmu, lowest(left));
     pmu->changed = 0;
-    p4pmu_update_running(pmu);
+    p4pmu_update_running(
+        pmu); /* a cascade stays in its block, so it powers no further tagging ESCR */
     p4pmu_update_requests(pmu);
     p4pmu_plan(pmu);
 }

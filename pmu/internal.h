@@ -12,7 +12,12 @@
 
 #define P4PMU_NEVER UINT64_MAX
 
-enum { WHOS = 8, SELECTS = 64, INPUT_MAX = 15 }; /* four input lines of weight 1, 2, 4, 8 */
+enum {
+    WHOS = 8,
+    SELECTS = 64,
+    ESCR_SELECTS = 8,
+    INPUT_MAX = 15
+}; /* four input lines of weight 1, 2, 4, 8 */
 
 /* The other registers: one number per row of p4pmu_msrs.def. */
 enum p4pmu_other_msr {
@@ -85,8 +90,9 @@ struct p4pmu {
                 [16]; /* by logical processor (0 when shared) and number in a range */
     struct levels levels[P4PMU_EVENTS];
     uint64_t lost_levels;
-    int8_t event_at[P4PMU_ESCRS]
-                   [SELECTS]; /* event by ESCR and select on this model, or P4PMU_NONE */
+    int8_t event_at[P4PMU_ESCRS][SELECTS];     /* event on this model, or P4PMU_NONE */
+    int8_t wire[P4PMU_COUNTERS][ESCR_SELECTS]; /* ESCR a counter hears, or P4PMU_NONE */
+    uint32_t power[P4PMU_ESCRS];               /* counters that can hear an ESCR or its pair */
 
     unsigned active, user; /* logical processors: bit n */
     unsigned cpl[2];

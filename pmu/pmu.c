@@ -14,15 +14,31 @@ static bool known(const struct p4pmu_config *config)
     return config->model < 32 && (P4PMU_ALL_MODELS >> config->model & 1);
 }
 
-/* event_at: what each event select means in each ESCR on this model. */
+/* What each event select means in each ESCR on this model. */
 static void map_events(struct p4pmu *pmu)
 {
+    memset(pmu->event_at, P4PMU_NONE, sizeof pmu->event_at);
+    for (int i = 0; i < (int)P4PMU_EVENTS; i++) {
+        const struct p4pmu_event_info *event = p4pmu_event((enum p4pmu_event)i);
+        if (event->models >> pmu->config.model & 1)
+            for (int k = 0; k < 2; k++)
+                if (event->escrs[k] != P4PMU_NONE)
+                    pmu->event_at[event->escrs[k]][event->code] = (int8_t)i;
+    }
+}
+
+/* Which ESCR each counter hears, and which counters an ESCR or its pair can be heard by. */
+static void map_wires(struct p4pmu *pmu)
+{
+    for (unsigned c = 0; c < P4PMU_COUNTERS; c++)
+        for (unsigned s = 0; s < ESCR_SELECTS; s++)
+            pmu->wire[c][s] = (int8_t)p4pmu_wired_escr(c, s);
     for (int e = 0; e < P4PMU_ESCRS; e++)
-        for (unsigned code = 0; code < SELECTS; code++) {
-            int event = p4pmu_event_by_code((enum p4pmu_escr)e, code);
-            bool there = event != P4PMU_NONE &&
-                         (p4pmu_event((enum p4pmu_event)event)->models >> pmu->config.model & 1);
-            pmu->event_at[e][code] = (int8_t)(there ? event : P4PMU_NONE);
+        for (int other = 0; other < P4PMU_ESCRS; other++) {
+            const struct p4pmu_escr_info *a = p4pmu_escr((enum p4pmu_escr)e);
+            const struct p4pmu_escr_info *b = p4pmu_escr((enum p4pmu_escr)other);
+            if (strcmp(a->unit, b->unit) == 0 && a->select == b->select)
+                pmu->power[e] |= b->counters;
         }
 }
 
@@ -35,6 +51,7 @@ struct p4pmu *p4pmu_new(const struct p4pmu_config *config)
         return NULL;
     pmu->config = *config;
     map_events(pmu);
+    map_wires(pmu);
     p4pmu_reset(pmu);
     return pmu;
 }

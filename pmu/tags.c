@@ -13,21 +13,12 @@
 
 #include <string.h>
 
-/* An ESCR side by side with the other of its unit and select (CRU has three pairs). */
-static bool paired(int a, int b)
-{
-    const struct p4pmu_escr_info *x = p4pmu_escr((enum p4pmu_escr)a);
-    const struct p4pmu_escr_info *y = p4pmu_escr((enum p4pmu_escr)b);
-    return strcmp(x->unit, y->unit) == 0 && x->select == y->select;
-}
-
 static void configure_power(struct p4pmu *pmu)
 {
     pmu->powered_escrs = 0;
     for (int e = 0; e < P4PMU_ESCRS; e++)
-        for (int other = 0; other < P4PMU_ESCRS; other++)
-            if (paired(e, other) && (p4pmu_escr((enum p4pmu_escr)other)->counters & pmu->running))
-                pmu->powered_escrs |= UINT64_C(1) << e;
+        if (pmu->power[e] & pmu->running)
+            pmu->powered_escrs |= UINT64_C(1) << e;
 }
 
 static bool powered(const struct p4pmu *pmu, int escr)
