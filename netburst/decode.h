@@ -104,6 +104,7 @@ struct nb_facts {
     bool high_byte; /* exactly one operand is AH, BH, CH or DH */
     bool sib;
     bool partial;        /* result narrower than its register: merges into the old value */
+    uint8_t core;        /* enum nb_core */
     uint8_t fp_class;    /* of the computing uop */
     uint8_t data_pieces; /* of immediate and displacement: as many uops have room for them */
 };

@@ -101,8 +101,7 @@ static bool is_zero_idiom(const struct nb_decoder *decoder, const char *name)
             strncmp(name, "psub", 4) == 0);
 }
 
-/* ---- flows: one group of instructions each ------------------------------------------------------
- */
+/* ---- flows: one group of instructions each ------------------------------------------- */
 
 static void flow_modify(struct nb_facts *facts, const cs_x86 *x86)
 {
@@ -275,9 +274,10 @@ static void flow_string(struct nb_facts *facts, const cs_x86 *x86, enum nb_flow 
         nb_add_read(facts, at(DI));
     if (flow == NB_FLOW_STORE_STRING || flow == NB_FLOW_MOVE_STRING)
         nb_add_write(facts, at(DI));
-    if (flow == NB_FLOW_LOAD_STRING)
+    bool lods = (x86->opcode[0] & 0xFE) == 0xAC; /* OUTS loads too, but not into a register */
+    if (lods)
         nb_add_result(facts, AX);
-    if (flow == NB_FLOW_LOAD_STRING && facts->element_bytes < 4)
+    if (lods && facts->element_bytes < 4)
         nb_add_source(facts, AX);
     facts->computes = flow != NB_FLOW_STORE_STRING && flow != NB_FLOW_MOVE_STRING;
     if (flow != NB_FLOW_STORE_STRING && flow != NB_FLOW_SCAN_STRING)
@@ -323,8 +323,10 @@ static void flow_control(struct nb_facts *facts, const cs_x86 *x86, bool load)
     }
 }
 
-static void flow_enter(struct nb_facts *facts)
+static void flow_enter(struct nb_facts *facts, const cs_x86 *x86)
 {
+    if (x86->op_count > 1 && (x86->operands[1].imm & 31) > 1)
+        nb_add_read(facts, at(BP)); /* the outer frames' pointers */
     facts->computes = true;
     nb_add_write(facts, at(SP));
 }
@@ -420,7 +422,7 @@ static void apply_flow(const struct nb_decoder *decoder, const struct nb_name *n
         flow_pop_all(facts);
         break;
     case NB_FLOW_ENTER:
-        flow_enter(facts);
+        flow_enter(facts, x86);
         break;
     case NB_FLOW_LEAVE:
         flow_leave(facts);
@@ -531,6 +533,7 @@ void nb_facts_of(const struct nb_decoder *decoder, const struct nb_name *name,
     const cs_x86 *x86 = &decoder->insn->detail->x86;
     look_at_operands(x86, facts);
     facts->locked = x86->prefix[0] == X86_PREFIX_LOCK;
+    facts->core = (uint8_t)decoder->core;
     facts->data_pieces = nb_data_pieces(decoder->insn, decoder->core);
     facts->flags_written = name->flags & NB_FLAGS_WRITE;
     add_registers(facts, name->reads, nb_add_source);
@@ -538,7 +541,7 @@ void nb_facts_of(const struct nb_decoder *decoder, const struct nb_name *name,
     add_registers(facts, name->writes, nb_add_result);
     if (name->flags & NB_FLAGS_READ)
         nb_add_source(facts, NB_REG_FLAGS);
-    facts->breaks = is_zero_idiom(decoder, name->name);
+    facts->breaks = !facts->partial && is_zero_idiom(decoder, name->name);
     facts->non_temporal = facts->non_temporal || strncmp(name->name, "movnt", 5) == 0;
     facts->fp_class = class_of(name, facts, x86);
 }

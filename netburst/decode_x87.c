@@ -227,9 +227,8 @@ static void d9_register(unsigned modrm, struct nb_facts *facts, struct nb_code *
     }
 }
 
-static void conditional_move(unsigned escape, unsigned i, struct nb_facts *facts)
+static void conditional_move(unsigned i, struct nb_facts *facts)
 {
-    (void)escape;
     compute(facts, st(0), st(0), st(i));
     nb_add_source(facts, NB_REG_FLAGS);
 }
@@ -238,7 +237,7 @@ static void db_register(unsigned escape, unsigned row, unsigned i, struct nb_fac
                         struct nb_code *code)
 {
     if (row < 4)
-        conditional_move(escape, i, facts);
+        conditional_move(i, facts);
     else if (row == 5 && escape == 0xDA)
         compare(facts, code, 1, 2); /* FUCOMPP */
     else if (row == 5 || row == 6)

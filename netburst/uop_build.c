@@ -1,42 +1,44 @@
 /*
  * How a form becomes uops. The number of uops is always the row's; what they are follows from the
- * operands.
+ * operands. In order:
  *
- *   loads, store addresses, fence, [chain of computing uops], store data, string pointers, stack
- * pointer, branch
+ *   loads, store addresses, fence, chain of computing uops, store data, string pointers,
+ *   stack pointer, branch
  *
- * - A memory source is a load uop, a memory destination a store: two uops (address for port 3, data
- * for port 0) where the row's count leaves room for both, else one that does both
+ * Memory. A memory source is a load uop, a memory destination a store: two uops (address for port
+ * 3, data for port 0) where the row's count leaves room for both, else one that does both
  * (NB_UOP_STORE_FUSED). So MOV m,r is one uop, two with a SIB byte, ADD m,r three, INC m four, as
  * the sheet counts.
- * - String pointers move in ALU uops of their own with the row's latency; the string's data do not
+ *
+ * Pointers. PUSH, POP, CALL, RET and LEAVE move ESP in an ALU uop beside the access, with the row's
+ * STACK latency. String pointers move in ALU uops with the row's latency; the string's data do not
  * wait for them.
- * - PUSH, POP, CALL, RET, LEAVE move ESP in an ALU uop beside the memory access, with the row's
- * STACK latency.
- * - What is left of the count computes. The first of these uops reads the sources and owns the
+ *
+ * Chain. What is left of the count computes. The first of these uops reads the sources and has the
  * row's unit and its busy time; further ones are links of a chain through a temporary register, one
  * step each (EXEC list), as many as the latency has room for while the first keeps half of it. The
- * chain's length is the latency in the row less what the memory itself takes (nb_chain_ticks). Uops
- * left over take slots, hang on nothing and nobody waits for them.
- * - A second result (EDX of MUL, the other side of XCHG) is a uop beside the last link. INC and DEC
- * merge the flags they keep in their second uop, so that only the flags wait for the old ones.
- * - Uops beyond the row's trace-cache count come from the microcode ROM.
- * - A uop with data beyond 16 bits takes a second trace cache entry on models 0 to 2 unless a
- * neighbour has room (Agner 5.2). Model choice: neighbours are the uops of the same instruction;
- * every uop has room for 16 bits.
+ * chain is as long as the row's latency less what the memory itself takes (nb_chain_ticks). Uops
+ * left over take slots and nobody waits for them. A second result (EDX of MUL, the other side of
+ * XCHG) is a uop beside the last link. INC and DEC merge the flags they keep in their second uop,
+ * so that only the flags wait for the old ones.
  *
- * Which part of an instruction uses which unit is not published for flows of several uops: the
- * first uop has the row's unit, links run in the fast ALUs in the domain of the row's unit (model
- * choice).
+ * Place. Uops beyond the row's trace-cache count come from the microcode ROM. A uop with data
+ * beyond 16 bits (32 on Prescott) takes a second trace cache entry unless a neighbour has room
+ * (Agner 5.2). Model choice: neighbours are the uops of the same instruction, each has room once.
+ *
+ * Model choice: which uop of a longer flow uses which unit is not published. The first has the
+ * row's unit, links run in the fast ALUs but count as uops of that unit's domain.
  */
 #include "decode.h"
 #include <string.h>
 
 enum {
-    LOAD_TICKS = 4,     /* L1 latency inside the sheet's integer load rows: MOV r32,m is 2 clocks */
+    LOAD_TICKS = 4,     /* L1 latency inside the sheets' integer load rows: MOV r32,m is 2 clocks */
     FP_LOAD_TICKS = 14, /* the same for x87, MMX and SSE: FLD m is about 7 clocks */
-    LOOP_TICKS = 15, /* memory's part of a read-modify-write loop: ADD m,r is 8 clocks, its ALU half
-                        a clock */
+    /* Memory's part of a read-modify-write loop: ADD m,r is 8 clocks and its ALU half a clock on
+     * model 2, 5 clocks and one on Prescott. */
+    LOOP_TICKS = 15,
+    PRESCOTT_LOOP_TICKS = 8,
     BRANCH_TICKS = 1, /* the branch uop itself, an ALU0 operation */
     MOST_UOPS = 512   /* the longest row (FBSTP) has 314 */
 };
@@ -123,7 +125,7 @@ static unsigned memory_ticks(const struct nb_form *form, const struct nb_facts *
     case NB_PATH_STORE:
         return facts->fp_data ? FP_LOAD_TICKS : LOAD_TICKS;
     case NB_PATH_LOOP:
-        return LOOP_TICKS;
+        return form->core == NB_CORE_P4E ? PRESCOTT_LOOP_TICKS : LOOP_TICKS;
     case NB_PATH_BRANCH:
         return BRANCH_TICKS;
     default:
@@ -149,8 +151,7 @@ unsigned nb_chain_ticks(const struct nb_form *form, const struct nb_facts *facts
     return form->path == NB_PATH_LOOP ? (ticks + exec->step - 1) / exec->step * exec->step : ticks;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory -------------------------------------------------------------------------- */
 
 /* Does the load write the instruction's result itself? */
 static bool load_is_result(const struct build *build)
@@ -230,8 +231,7 @@ static void add_stores(struct build *build)
         add_store_data(build, i);
 }
 
-/* ---- computing ----------------------------------------------------------------------------------
- */
+/* ---- computing ----------------------------------------------------------------------- */
 
 /* A uop of the chain: in the row's domain, in the fast ALUs unless it is the first. */
 static struct nb_uop *add_link(struct build *build, unsigned ticks, uint8_t result)
@@ -278,18 +278,24 @@ static unsigned outputs_of(const struct nb_facts *facts, uint8_t output[9])
 static void finish_chain(struct build *build, struct nb_uop *last)
 {
     last->extra = (uint8_t)build->form->extra;
-    last->result2 =
-        build->facts->flags_written && last->result2 == NB_REG_NONE ? NB_REG_FLAGS : last->result2;
+    if (build->facts->flags_written)
+        last->result2 = NB_REG_FLAGS;
+}
+
+/* The row's busy time belongs to the row's unit; a move's is the store path's, not the FP unit's.
+ */
+static unsigned busy_ticks(const struct build *build)
+{
+    if (build->exec->unit == NB_UNIT_NONE)
+        return 1;
+    return build->exec == &execs[build->form->exec] ? at_least(build->form->busy, 2) : 2;
 }
 
 static void set_main(struct build *build, struct nb_uop *uop)
 {
-    const struct exec_row *exec = build->exec;
-    uop->scheduler = exec->scheduler;
-    uop->unit = exec->unit;
-    uop->busy = exec->unit == NB_UNIT_NONE          ? 1
-                : exec == &execs[build->form->exec] ? (uint16_t)at_least(build->form->busy, 2)
-                                                    : 2;
+    uop->scheduler = build->exec->scheduler;
+    uop->unit = build->exec->unit;
+    uop->busy = (uint16_t)busy_ticks(build);
     uop->fp_class = build->facts->fp_class;
     if (build->facts->breaks)
         uop->flags |= NB_UOP_BREAKS_DEPENDENCE;
@@ -384,15 +390,14 @@ static void add_chain(struct build *build)
     add_idle(build, chain.idle);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ----------------------------------------------------------------------- */
 
 static void add_stack(struct build *build)
 {
     unsigned ticks = build->form->path == NB_PATH_STACK ? build->form->latency : 1;
     struct nb_uop *uop = append(build, NB_UOP_ALU, NB_SCHED_FAST_ANY);
     uop->latency = (uint16_t)at_least(ticks, 1);
-    uop->extra = 1;
+    uop->extra = build->facts->core == NB_CORE_P4; /* fast ALUs: half a clock, none on Prescott */
     uop->source[0] = build->facts->stack_source;
     uop->result = NB_REG_GPR + 4;
 }
@@ -507,7 +512,8 @@ static struct nb_form generic_form(const struct nb_facts *facts)
     struct nb_form form = {.name = "", .pattern = "*", .path = NB_PATH_UNKNOWN};
     form.trace_uops = (uint16_t)fewest_uops(facts);
     form.exec = facts->fp_data ? NB_EXEC_FMISC : NB_EXEC_ALU;
-    form.extra = facts->fp_data ? 2 : 1;
+    form.core = facts->core;
+    form.extra = facts->fp_data ? 2 : facts->core == NB_CORE_P4;
     return form;
 }
 

@@ -72,8 +72,7 @@ static bool reads(const struct nb_code *code, unsigned reg)
     return false;
 }
 
-/* ---- registers and flags ------------------------------------------------------------------------
- */
+/* ---- registers and flags ------------------------------------------------------------- */
 
 static void add_of_registers_is_one_fast_uop_that_writes_flags(void **state)
 {
@@ -173,8 +172,9 @@ static void same_register_xor_and_sub_break_the_dependence(void **state)
     assert_true(decode("31c0").uops[0].flags & NB_UOP_BREAKS_DEPENDENCE);     /* xor eax, eax */
     assert_true(decode("29c9").uops[0].flags & NB_UOP_BREAKS_DEPENDENCE);     /* sub ecx, ecx */
     assert_true(decode("660fefc0").uops[0].flags & NB_UOP_BREAKS_DEPENDENCE); /* pxor xmm0, xmm0 */
-    assert_false(decode("31c8").uops[0].flags & NB_UOP_BREAKS_DEPENDENCE);    /* xor eax, ecx */
-    assert_false(decode("19c0").uops[0].flags & NB_UOP_BREAKS_DEPENDENCE);    /* sbb eax, eax */
+    assert_false(decode("30c0").uops[0].flags & NB_UOP_BREAKS_DEPENDENCE); /* xor al, al merges */
+    assert_false(decode("31c8").uops[0].flags & NB_UOP_BREAKS_DEPENDENCE); /* xor eax, ecx */
+    assert_false(decode("19c0").uops[0].flags & NB_UOP_BREAKS_DEPENDENCE); /* sbb eax, eax */
 }
 
 static void xorps_breaks_the_dependence_from_prescott_on(void **state)
@@ -201,8 +201,7 @@ static void xchg_of_registers_crosses_over(void **state)
     assert_true(writes(&code, ECX) && writes(&code, EDX) && reads(&code, ECX) && reads(&code, EDX));
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory -------------------------------------------------------------------------- */
 
 static void a_load_reads_its_address_registers(void **state)
 {
@@ -340,8 +339,7 @@ static void non_temporal_stores_are_marked(void **state)
     assert_true(find(&code, NB_UOP_STORE_DATA, 0)->flags & NB_UOP_NON_TEMPORAL);
 }
 
-/* ---- trace cache --------------------------------------------------------------------------------
- */
+/* ---- trace cache --------------------------------------------------------------------- */
 
 static void data_beyond_16_bits_takes_entries_that_neighbours_cannot_spare(void **state)
 {
@@ -363,8 +361,7 @@ static void prescott_holds_32_bits_in_an_entry(void **state)
     assert_int_equal(decode_for(prescott, "81c178563412").trace_entries, 1);
 }
 
-/* ---- branches -----------------------------------------------------------------------------------
- */
+/* ---- branches ------------------------------------------------------------------------ */
 
 static void branch_kinds_and_targets(void **state)
 {
@@ -441,8 +438,7 @@ static void system_calls_are_marked(void **state)
     assert_false(decode("cc").flags & NB_CODE_SYSTEM_CALL);
 }
 
-/* ---- x87 ----------------------------------------------------------------------------------------
- */
+/* ---- x87 ----------------------------------------------------------------------------- */
 
 static void loads_push_before_renaming(void **state)
 {
@@ -495,8 +491,7 @@ static void functions_with_two_results_push(void **state)
     assert_true(reads(&code, NB_REG_ST + 1));
 }
 
-/* ---- classes and marks --------------------------------------------------------------------------
- */
+/* ---- classes and marks --------------------------------------------------------------- */
 
 static void firm_classes(void **state)
 {
@@ -576,8 +571,7 @@ static void instructions_the_model_did_not_have_are_marked(void **state)
     assert_false(decode_for(prescott, "f20fd0c1").flags & NB_CODE_NOT_ON_MODEL);
 }
 
-/* ---- strings ------------------------------------------------------------------------------------
- */
+/* ---- strings ------------------------------------------------------------------------- */
 
 /* Uops of N elements by the formulas of the instruction tables. */
 static void check_repeat(const char *hex, unsigned head, unsigned elements, unsigned body)
@@ -617,8 +611,7 @@ static void a_rep_prefix_elsewhere_repeats_nothing(void **state)
     assert_false(decode("a5").flags & NB_CODE_REPEATS);
 }
 
-/* ---- bad bytes ----------------------------------------------------------------------------------
- */
+/* ---- bad bytes ----------------------------------------------------------------------- */
 
 static void bytes_cut_short_are_no_instruction(void **state)
 {

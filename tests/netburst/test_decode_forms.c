@@ -8,6 +8,7 @@ enum {
     LOAD_TICKS = 4,     /* L1 latency of integer loads, part of the sheet's load rows */
     FP_LOAD_TICKS = 14, /* of x87, MMX and SSE loads: about 7 clocks */
     LOOP_TICKS = 15,    /* memory's part of the sheet's read-modify-write latencies */
+    PRESCOTT_LOOP_TICKS = 8,
 };
 
 struct sample {
@@ -192,7 +193,7 @@ static bool has_fp_load(const struct nb_code *code)
 static void check_latency(const struct nb_form *form, const struct nb_code *code, const char *text)
 {
     struct times times = measure(code, is_string(form->name));
-    unsigned found = times.chain, memory = has_fp_load(code) ? FP_LOAD_TICKS : LOAD_TICKS,
+    unsigned found = times.chain, memory = has_fp_load(code) ? FP_LOAD_TICKS : LOAD_TICKS, loop,
              slack = 0;
     switch (form->path) {
     case NB_PATH_REG:
@@ -206,8 +207,9 @@ static void check_latency(const struct nb_form *form, const struct nb_code *code
         found = times.computes ? found + memory : form->latency;
         break;
     case NB_PATH_LOOP:
-        found += LOOP_TICKS;
-        slack = form->latency < LOOP_TICKS + 1 ? LOOP_TICKS + 1 - form->latency : 1;
+        loop = form->core == NB_CORE_P4E ? PRESCOTT_LOOP_TICKS : LOOP_TICKS;
+        found += loop;
+        slack = form->latency <= loop ? loop + 2 - form->latency : 1;
         break;
     case NB_PATH_STACK:
         found = times.stack;
