@@ -59,6 +59,7 @@ struct live {
     pid_t first_pid;
     bool first_detached; /* it became a 64-bit program */
     bool finished;
+    bool killing; /* by us, not by what the program did */
     cpu_set_t affinity;
     bool pinned;
 };

@@ -209,6 +209,19 @@ static enum live_step answer_load_ss(struct live *live, struct live_thread *thre
 /* ---- executed natively -------------------------------------------------------------------------
  */
 
+/* A step's SIGTRAP that finds SIGTRAP blocked would reset the program's handler of it (kernel,
+ * force_sig_info); handlers therefore run with it unblocked. The mask comes back at their return.
+ */
+static void unblock_traps(pid_t tid)
+{
+    uint64_t mask;
+
+    if (ptrace(PTRACE_GETSIGMASK, tid, sizeof mask, &mask) != 0)
+        return;
+    mask &= ~(1ull << (SIGTRAP - 1));
+    ptrace(PTRACE_SETSIGMASK, tid, sizeof mask, &mask);
+}
+
 /* The frame of a signal handler was made: what came before leads there. */
 static enum live_step entered_handler(struct live *live, struct live_thread *thread)
 {
@@ -217,6 +230,7 @@ static enum live_step entered_handler(struct live *live, struct live_thread *thr
         live->pending.flags |= TRACE_INTERRUPTED;
         live->pending.next_ip = thread->regs.rip;
     }
+    unblock_traps(thread->tid);
     space_touch(thread->space);
     return LIVE_NOTHING;
 }
@@ -226,12 +240,19 @@ static void hide_trap_flag(struct live_thread *thread, const struct attempt *att
 {
     uint16_t flags;
 
-    if ((attempt->start.flags & FLAG_TRAP) ||
-        tracee_read(thread->tid, attempt->access[0].address, &flags, 2) != 2 ||
+    if (tracee_read(thread->tid, attempt->access[0].address, &flags, 2) != 2 ||
         !(flags & FLAG_TRAP))
         return;
     flags = (uint16_t)(flags & ~FLAG_TRAP);
     tracee_write(thread->tid, attempt->access[0].address, &flags, 2);
+}
+
+/* After popf the kernel takes its own trap flag for the program's; programs are taken to set none.
+ */
+static void forget_trap_flag(struct live_thread *thread)
+{
+    thread->regs.eflags &= ~(unsigned long long)FLAG_TRAP;
+    tracee_set_registers(thread->tid, &thread->regs);
 }
 
 /* The step ended in SIGTRAP. Was it the step's own, and did it execute the instruction? */
@@ -256,6 +277,8 @@ static enum live_step after_trap(struct live *live, struct live_thread *thread,
                   (unsigned long long)attempt->start.ip);
         return LIVE_FAILED;
     }
+    if (thread->regs.eflags & FLAG_TRAP)
+        forget_trap_flag(thread);
     if (kind == RECIPE_PUSHF)
         hide_trap_flag(thread, attempt);
     if (kind == RECIPE_SYSTEM_CALL)

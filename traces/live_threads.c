@@ -162,7 +162,8 @@ static void thread_gone(struct live *live, struct live_thread *thread, int statu
         end->how = WIFSIGNALED(status) ? TRACE_ENDED_SIGNAL : TRACE_ENDED_EXIT;
         end->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     }
-    if (WIFSIGNALED(status) && live->has_pending && live->pending.thread == thread->number)
+    if (WIFSIGNALED(status) && !live->killing && live->has_pending &&
+        live->pending.thread == thread->number)
         live->pending.flags |= TRACE_INTERRUPTED;
     leave_space(live, thread);
     thread->state = THREAD_GONE;
@@ -438,6 +439,7 @@ void live_kill_all(struct live *live)
 {
     int status;
 
+    live->killing = true;
     for (size_t i = 0; i < live->thread_count; i++)
         if (live->threads[i]->state != THREAD_GONE)
             kill(live->threads[i]->tgid, SIGKILL);

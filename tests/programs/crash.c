@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv)
 {
-    unsigned rounds = size_argument(argc, argv, 50000);
+    unsigned rounds = size_argument(argc, argv, 30000);
     volatile uint32_t sum = 0;
     uint32_t state = 1;
 

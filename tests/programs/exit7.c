@@ -8,7 +8,7 @@
 
 int main(int argc, char **argv)
 {
-    unsigned rounds = size_argument(argc, argv, 50000);
+    unsigned rounds = size_argument(argc, argv, 30000);
     uint32_t state = 1, sum = 0;
 
     for (unsigned i = 0; i < rounds; i++)

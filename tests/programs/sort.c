@@ -66,7 +66,7 @@ static void heapsort(struct record *records, unsigned count)
 
 int main(int argc, char **argv)
 {
-    unsigned count = size_argument(argc, argv, 1500);
+    unsigned count = size_argument(argc, argv, 700);
     uint32_t state = 1945;
     unsigned differences = 0;
 

@@ -59,7 +59,7 @@ static uint32_t total(const uint32_t *numbers, size_t count)
 
 int main(int argc, char **argv)
 {
-    unsigned rounds = size_argument(argc, argv, 200);
+    unsigned rounds = size_argument(argc, argv, 40);
     size_t check = 0;
 
     memset(source, 'a', BYTES - 1);
