@@ -79,9 +79,10 @@ void nb_canonical_name(csh capstone, const cs_insn *insn, char name[NB_NAME_BYTE
 const struct nb_name *nb_name_find(const char *name);
 const struct nb_name *nb_name_at(size_t index);
 
+/* Registers an address is made of, NB_REG_NONE where unused. */
 struct nb_address {
     uint8_t reg[3];
-}; /* registers the address is made of, NB_REG_NONE where unused */
+};
 
 /* What an instruction reads and writes, as far as uops and renaming need it. */
 struct nb_facts {
@@ -144,8 +145,7 @@ void nb_x87_facts(const cs_insn *insn, struct nb_facts *facts, struct nb_code *c
 /* decode.c, for tests: the row nb_decode takes for these bytes, NULL when it takes none. */
 const struct nb_form *nb_decode_form(struct nb_decoder *decoder, const uint8_t *bytes, size_t n);
 
-/* uop_build.c: the uops of an instruction. FORM NULL: the generic rule. False when memory is short.
- */
+/* uop_build.c: the uops of an instruction; FORM NULL: the generic rule. False: memory is short. */
 bool nb_build(struct nb_arena *arena, const struct nb_form *form, const struct nb_facts *facts,
               struct nb_code *code);
 /* Ticks the computing chain takes by the row's latency and path. */

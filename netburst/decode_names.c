@@ -7,7 +7,6 @@
  * memory operand's form (SDM volume 2, notes of these instructions).
  */
 #include "decode.h"
-#include <ctype.h>
 #include <string.h>
 
 static const struct nb_name names[] = {

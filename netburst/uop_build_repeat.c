@@ -7,6 +7,8 @@
  * compare with flags for SCAS and CMPS, and uops that only take slots. Elements of one pass are one
  * access of their joint size: the machine adds up addresses. INS and OUTS have no rows: one element
  * a pass and the fewest uops (NB_CODE_APPROXIMATE).
+ *
+ * Not modelled: ECX as a result; who reads it after the loop does not wait for the loop.
  */
 #include "decode.h"
 #include <string.h>

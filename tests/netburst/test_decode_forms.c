@@ -320,10 +320,19 @@ static void every_row_is_about_an_instruction_in_the_list(void **state)
     }
 }
 
+static void every_instruction_is_listed_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; nb_name_at(i); i++)
+        if (nb_name_find(nb_name_at(i)->name) != nb_name_at(i))
+            fail_msg("%s is listed twice", nb_name_at(i)->name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_unique),
+        cmocka_unit_test(every_instruction_is_listed_once),
         cmocka_unit_test(every_row_is_about_an_instruction_in_the_list),
         cmocka_unit_test(every_row_has_a_sample_that_takes_it),
         cmocka_unit_test(every_row_gives_as_many_uops_as_it_says),
