@@ -65,6 +65,7 @@ static void configure_filter(struct p4pmu *pmu, struct counter *c)
     c->edge = compare && (c->cccr & P4PMU_CCCR_EDGE_MASK);
     c->force = c->cccr & P4PMU_CCCR_FORCE_OVF_MASK;
     c->gate = !pmu->config.hyper_threading || (wanted == 3 ? threads > 0 : wanted == threads);
+    c->plain = !compare && c->gate;
 }
 
 static void configure_wires(struct p4pmu *pmu)

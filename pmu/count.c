@@ -33,27 +33,48 @@ static uint64_t clocks_to_overflow(const struct counter *c, unsigned addend)
     return (P4PMU_COUNTER_MASK - c->value + addend) / addend;
 }
 
-/* CLOCKS (>= 1) clocks of ADDEND (>= 1) each. True when OVF, the stage or PEBS changed. */
-static bool count(struct counter *c, unsigned addend, uint64_t clocks)
+/* The counter overflowed; COUNTED_SINCE: and has counted again after that. True when something
+ * changed. */
+static bool overflow(struct counter *c, bool counted_since)
 {
-    uint64_t overflow = clocks_to_overflow(c, addend);
-    bool changed = false;
-
-    if (c->stage == STAGE_OVERFLOWED) {
-        c->stage = STAGE_REQUESTED;
-        changed = true;
-    }
-    c->value = (c->value + addend * clocks) & P4PMU_COUNTER_MASK;
-    if (overflow > clocks)
+    bool changed = c->pebs && !c->armed;
+    c->armed = c->armed || c->pebs;
+    if (c->stage != STAGE_IDLE)
         return changed;
-    if (c->pebs && !c->armed)
-        changed = c->armed = true;
-    if (c->stage == STAGE_IDLE) {
-        c->cccr |= P4PMU_CCCR_OVF_MASK;
-        if (!c->quiet)
-            c->stage = overflow < clocks ? STAGE_REQUESTED : STAGE_OVERFLOWED;
-        changed = true;
-    }
+    c->cccr |= P4PMU_CCCR_OVF_MASK;
+    if (!c->quiet)
+        c->stage = counted_since ? STAGE_REQUESTED : STAGE_OVERFLOWED;
+    return true;
+}
+
+/* An overflow of an earlier clock waits for a count, and here is one. */
+static bool request(struct counter *c)
+{
+    if (c->stage != STAGE_OVERFLOWED)
+        return false;
+    c->stage = STAGE_REQUESTED;
+    return true;
+}
+
+/* One clock of ADDEND (>= 1). True when OVF, the stage or PEBS changed. */
+static bool count(struct counter *c, unsigned addend)
+{
+    uint64_t sum = c->value + addend;
+    bool changed = request(c);
+    c->value = sum & P4PMU_COUNTER_MASK;
+    if (sum > P4PMU_COUNTER_MASK || c->force)
+        changed |= overflow(c, false);
+    return changed;
+}
+
+/* CLOCKS (>= 1) clocks of ADDEND (>= 1) each. */
+static bool count_many(struct counter *c, unsigned addend, uint64_t clocks)
+{
+    uint64_t first = clocks_to_overflow(c, addend);
+    bool changed = request(c);
+    c->value = (c->value + addend * clocks) & P4PMU_COUNTER_MASK;
+    if (first <= clocks)
+        changed |= overflow(c, first < clocks);
     return changed;
 }
 
@@ -61,13 +82,13 @@ static bool count(struct counter *c, unsigned addend, uint64_t clocks)
 static bool count_without_carry(struct counter *c, unsigned addend)
 {
     uint64_t high = c->value & ~(uint64_t)UINT32_MAX;
-    bool changed = count(c, addend, 1);
+    bool changed = count(c, addend);
     c->value = high | (uint32_t)c->value;
     return changed;
 }
 
-/* One clock whose input is INPUT. */
-static bool count_clock(struct counter *c, unsigned input)
+/* One clock whose input is INPUT, through the filters. */
+static bool filter_clock(struct counter *c, unsigned input)
 {
     unsigned addend = c->addend[input];
     bool high = c->compare && addend;
@@ -82,7 +103,17 @@ static bool count_clock(struct counter *c, unsigned input)
     c->lose_carry = false;
     if (!addend)
         return false;
-    return lose_carry ? count_without_carry(c, addend) : count(c, addend, 1);
+    return lose_carry ? count_without_carry(c, addend) : count(c, addend);
+}
+
+/* One clock whose input is INPUT. Most counters have no filter. */
+static inline bool count_clock(struct counter *c, unsigned input)
+{
+    if (!c->plain || c->lose_carry)
+        return filter_clock(c, input);
+    c->last = false;
+    c->added = (uint8_t)input;
+    return input && count(c, input);
 }
 
 static void note(struct p4pmu *pmu, unsigned counter, bool changed)
@@ -105,7 +136,7 @@ void p4pmu_catch_up(struct p4pmu *pmu, unsigned counter)
     if (c->edge)
         c->added = 0; /* it rose in the first of the clocks, if at all */
     else if (c->added)
-        note(pmu, counter, count(c, c->added, clocks));
+        note(pmu, counter, count_many(c, c->added, clocks));
 }
 
 void p4pmu_catch_up_all(struct p4pmu *pmu)
@@ -158,23 +189,30 @@ void p4pmu_plan(struct p4pmu *pmu)
         plan_one(pmu, lowest(left));
 }
 
-/* The first of the clocks: facts belong to it. */
+/* Its listeners hear what ESCR detected in the present clock. Gives the counters touched. */
+static uint32_t count_escr(struct p4pmu *pmu, unsigned escr)
+{
+    unsigned input = clip(pmu->standing[escr] + pmu->pulse[escr]);
+    uint32_t listeners = pmu->listeners[escr] & pmu->running;
+
+    pmu->pulse[escr] = 0;
+    for (uint32_t left = listeners; left; left &= left - 1) {
+        unsigned i = lowest(left);
+        struct counter *c = &pmu->counter[i];
+        if (c->synced != pmu->now)
+            p4pmu_catch_up(pmu, i);
+        note(pmu, i, count_clock(c, input));
+        c->synced++;
+    }
+    return listeners;
+}
+
+/* The clock the facts belong to. */
 static void count_facts(struct p4pmu *pmu)
 {
     uint32_t touched = 0;
-    for (uint64_t left = pmu->dirty; left; left &= left - 1) {
-        unsigned e = lowest(left);
-        unsigned input = clip(pmu->standing[e] + pmu->pulse[e]);
-        pmu->pulse[e] = 0;
-        for (uint32_t l = pmu->listeners[e] & pmu->running; l; l &= l - 1) {
-            unsigned i = lowest(l);
-            struct counter *c = &pmu->counter[i];
-            p4pmu_catch_up(pmu, i);
-            note(pmu, i, count_clock(c, input));
-            c->synced++;
-            touched |= 1u << i;
-        }
-    }
+    for (uint64_t left = pmu->dirty; left; left &= left - 1)
+        touched |= count_escr(pmu, lowest(left));
     pmu->dirty = 0;
     pmu->now++;
     for (uint32_t left = touched & pmu->critical; left; left &= left - 1)
@@ -184,18 +222,26 @@ static void count_facts(struct p4pmu *pmu)
     pmu->changed = 0;
 }
 
-void p4pmu_clocks(struct p4pmu *pmu, uint64_t n)
+static void pass_deadlines(struct p4pmu *pmu, uint64_t n)
 {
-    if (pmu->dirty && n) {
-        count_facts(pmu);
-        n--;
-    }
     while (pmu->horizon != P4PMU_NEVER && n >= pmu->horizon - pmu->now) {
         n -= pmu->horizon - pmu->now;
         pmu->now = pmu->horizon;
         p4pmu_transition(pmu);
     }
     pmu->now += n;
+}
+
+void p4pmu_clocks(struct p4pmu *pmu, uint64_t n)
+{
+    if (pmu->dirty && n) {
+        count_facts(pmu);
+        n--;
+    }
+    if (n < pmu->horizon - pmu->now)
+        pmu->now += n;
+    else
+        pass_deadlines(pmu, n);
 }
 
 void p4pmu_transition(struct p4pmu *pmu)

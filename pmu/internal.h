@@ -58,6 +58,7 @@ struct counter {
     bool running;    /* enabled or started by a cascade, and an event is selected */
     bool last;       /* comparator output of the clock before */
     bool gate;       /* derived: active-thread filter lets counts pass */
+    bool plain;      /* derived: the input is the addend */
     bool compare;    /* derived: COMPARE */
     bool edge;       /* derived: COMPARE and EDGE */
     bool force;      /* derived: FORCE_OVF */
