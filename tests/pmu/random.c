@@ -91,6 +91,11 @@ static void describe_events(struct pair *p)
             i == P4PMU_EV_IOQ_active_entries || (i == P4PMU_EV_IOQ_allocation && p->slow.model < 2);
         if (i == P4PMU_EV_IOQ_allocation && p->slow.model < 2)
             e->escr[1] = -1;
+        e->role = i == P4PMU_EV_MOB_load_replay     ? REF_MOB_REPLAY
+                  : i == P4PMU_EV_load_port_replay  ? REF_LOAD_PORT
+                  : i == P4PMU_EV_store_port_replay ? REF_STORE_PORT
+                  : i == P4PMU_EV_uop_type          ? REF_FRONT_END
+                                                    : REF_NO_ROLE;
         e->drives_pebs = i == P4PMU_EV_execution_event || i == P4PMU_EV_replay_event ||
                          i == P4PMU_EV_front_end_event;
     }
@@ -138,18 +143,32 @@ static void write_counter(struct pair *p, unsigned counter, uint64_t value)
         p->slow.counter[counter] = stored;
 }
 
+static uint32_t some_of(struct pair *p, const uint32_t *bits, int n)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < n; i++)
+        if (chance(p, 60))
+            value |= bits[i];
+    return value;
+}
+
+/* IA32_PEBS_ENABLE as the writing logical processor gives it: bit 25 is its own. */
 static void write_pebs(struct pair *p)
 {
+    static const uint32_t bits[] = {1, 2, 4, 0x200, 0x400, 0x18000, 1 << 24, 1 << 25, 1 << 26};
+    static const uint32_t classes[] = {1, 2, 0x10};
     uint64_t stored;
     int lp = supervisor(p);
-    uint32_t both = (uint32_t)(below(p, 4) << 25);
-    if (write(p, 0x3F1, both, &stored)) {
-        if (!p->slow.hyper_threading)
-            both &= UINT32_C(1) << 25;
-        bool mine = both >> 25 & 1, other = both >> 26 & 1;
-        p->slow.pebs_enable = lp == 0 ? both : (uint32_t)other << 25 | (uint32_t)mine << 26;
+    uint32_t value = some_of(p, bits, 9), matrix = some_of(p, classes, 3);
+
+    if (write(p, 0x3F1, value, &stored)) {
+        bool mine = value >> 25 & 1, other = (value >> 26 & 1) && p->slow.hyper_threading;
+        p->slow.pebs_enable = (value & 0x1FFFFFF) | (uint32_t)(lp ? other : mine) << 25 |
+                              (uint32_t)(lp ? mine : other) << 26;
         ref_settle(&p->slow);
     }
+    if (write(p, 0x3F2, matrix, &stored))
+        p->slow.matrix_vert = (uint32_t)stored;
 }
 
 /* ---- random registers ------------------------------------------------------------------------ */
@@ -207,9 +226,14 @@ static void add_counter(struct pair *p)
 
     static const int tagged[] = {P4PMU_EV_execution_event, P4PMU_EV_replay_event,
                                  P4PMU_EV_front_end_event};
-    bool for_pebs = chance(p, 10);
+    static const int upstream[] = {P4PMU_EV_MOB_load_replay,   P4PMU_EV_load_port_replay,
+                                   P4PMU_EV_store_port_replay, P4PMU_EV_uop_type,
+                                   P4PMU_EV_packed_SP_uop,     P4PMU_EV_x87_SIMD_moves_uop};
+    bool for_pebs = chance(p, 10), for_tags = chance(p, 10);
     do {
-        event = for_pebs ? tagged[below(p, 3)] : (int)below(p, P4PMU_EVENTS);
+        event = for_pebs   ? tagged[below(p, 3)]
+                : for_tags ? upstream[below(p, 6)]
+                           : (int)below(p, P4PMU_EVENTS);
         escr = p4pmu_event((enum p4pmu_event)event)->escrs[below(p, 2)];
     } while (escr == P4PMU_NONE);
     counters = p4pmu_escr((enum p4pmu_escr)escr)->counters;
@@ -222,7 +246,7 @@ static void add_counter(struct pair *p)
     write_escr(p, escr, random_escr(p, event));
     write_cccr(p, counter, random_cccr(p, escr));
     write_counter(p, counter, random_value(p));
-    if (for_pebs)
+    if (for_pebs || for_tags)
         write_pebs(p);
 }
 
@@ -385,6 +409,23 @@ static void compare_pebs(const struct pair *p)
               p4pmu_pebs_store(p->fast, lp, &zero) == P4PMU_DS_FAULT, p->slow.pebs_armed[lp]);
 }
 
+static void compare_tags(struct pair *p)
+{
+    struct ref_fact uop = random_fact(p);
+    unsigned who = P4PMU_WHO(uop.lp, uop.cpl);
+    if (p->events[uop.event].logic == REF_ANY_BIT)
+        check(p, "execution tags of event", (unsigned)uop.event,
+              p4pmu_execution_tags(p->fast, (enum p4pmu_event)uop.event, uop.bits, who),
+              ref_execution_tags(&p->slow, &uop));
+    check(p, "front-end tag of", uop.bits, p4pmu_front_end_tag(p->fast, uop.bits, who),
+          ref_front_end_tag(&p->slow, &uop));
+    for (int cause = 0; cause < P4PMU_REPLAY_CAUSES; cause++)
+        for (int store = 0; store < 2; store++)
+            check(p, "replay tag of cause", (unsigned)cause,
+                  p4pmu_replay_tag(p->fast, (enum p4pmu_replay_cause)cause, store, who),
+                  ref_replay_tag(&p->slow, cause, store, uop.lp, uop.cpl));
+}
+
 static void step(struct pair *p)
 {
     unsigned what = below(p, 100);
@@ -401,6 +442,8 @@ static void step(struct pair *p)
     compare_interrupts(p);
     if (chance(p, 5))
         compare_counter(p, p->used_counters[below(p, (unsigned)p->used)]);
+    if (chance(p, 5))
+        compare_tags(p);
 }
 
 static uint64_t run(struct pair *p, uint64_t seed, bool telling)

@@ -26,17 +26,22 @@ static int escr_number(int address)
     return number;
 }
 
-static int heard_by(const struct ref_pmu *pmu, int counter)
+static int wired(int counter, unsigned select)
 {
     const int *block = counter < 4    ? block_bpu
                        : counter < 8  ? block_ms
                        : counter < 12 ? block_flame
                                       : block_iq;
     int odd = counter < 16 ? counter / 2 % 2 : counter % 2;
-    int address = block[field(pmu->cccr[counter], 15, 13)];
+    int address = block[select];
     if (address == 0 || (address == 0x3BE && odd)) /* there is one SSU ESCR */
         return -1;
     return escr_number(address + odd);
+}
+
+static int heard_by(const struct ref_pmu *pmu, int counter)
+{
+    return wired(counter, field(pmu->cccr[counter], 15, 13));
 }
 
 /* ---- selection ---- */
@@ -328,4 +333,79 @@ void ref_write_escr(struct ref_pmu *pmu, int escr, uint32_t value)
 {
     pmu->escr[escr] = value;
     ref_settle(pmu);
+}
+
+/* ---- tags ---- */
+
+/* S10: a counter that can hear the ESCR or its pair must run. */
+static bool powered(const struct ref_pmu *pmu, int escr)
+{
+    int ssu = escr_number(0x3BE);
+    for (int c = 0; c < REF_COUNTERS; c++) {
+        if (!works(pmu, c) || pmu->asleep)
+            continue;
+        for (unsigned select = 0; select < 8; select++) {
+            int e = wired(c, select);
+            if (e == escr)
+                return true;
+            /* pairs stand at even and odd addresses; numbers up to SSU are even with even addresses
+             */
+            if (e >= 0 && escr != ssu && e != ssu) {
+                int first = escr < ssu ? escr & ~1 : ((escr - ssu - 1) & ~1) + ssu + 1;
+                if (e == first || e == first + 1)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+unsigned ref_execution_tags(const struct ref_pmu *pmu, const struct ref_fact *uop)
+{
+    unsigned tags = 0;
+    for (int e = 0; e < REF_ESCRS; e++)
+        if ((pmu->escr[e] >> 4 & 1) && powered(pmu, e) && detects(pmu, e, event_of(pmu, e), uop))
+            tags |= field(pmu->escr[e], 8, 5);
+    return tags;
+}
+
+/* An ESCR (one of two, or both) selects the event of ROLE with a bit of MASK for this lp and cpl.
+ */
+static bool upstream(const struct ref_pmu *pmu, int role, unsigned mask, int address0, int address1,
+                     unsigned lp, unsigned cpl)
+{
+    int addresses[2] = {address0, address1};
+    for (int i = 0; i < 2; i++) {
+        if (addresses[i] == 0)
+            continue;
+        int e = escr_number(addresses[i]);
+        const struct ref_event *event = event_of(pmu, e);
+        if (event && (int)event->role == role && powered(pmu, e) &&
+            (field(pmu->escr[e], 24, 9) & mask) && qualifies(pmu, event, pmu->escr[e], lp, cpl))
+            return true;
+    }
+    return false;
+}
+
+bool ref_front_end_tag(const struct ref_pmu *pmu, const struct ref_fact *uop)
+{
+    return upstream(pmu, REF_FRONT_END, uop->bits, 0x3BC, 0x3BD, uop->lp, uop->cpl);
+}
+
+bool ref_replay_tag(const struct ref_pmu *pmu, int cause, bool store, unsigned lp, unsigned cpl)
+{
+    static const uint32_t bits[6] = {0x1, 0x2, 0x4, 0x200, 0x400, 0x18000};
+    uint32_t class_bit = cause == 5 ? 0x10 : store ? 2 : 1;
+
+    if (!(pmu->pebs_enable >> 24 & 1) || (pmu->pebs_enable & bits[cause]) != bits[cause])
+        return false;
+    if (!(pmu->matrix_vert & class_bit))
+        return false;
+    if (cause == 3)
+        return upstream(pmu, REF_MOB_REPLAY, 0xFFFF, 0x3AA, 0x3AB, lp, cpl);
+    if (cause == 4 && store)
+        return upstream(pmu, REF_STORE_PORT, 2, 0x3AE, 0x3AF, lp, cpl);
+    if (cause == 4)
+        return upstream(pmu, REF_LOAD_PORT, 2, 0, 0x3AF, lp, cpl);
+    return true;
 }

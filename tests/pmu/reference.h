@@ -22,6 +22,7 @@ struct ref_event {
     enum { REF_ANY_BIT, REF_BUS_QUEUE, REF_BUS_SEQUENCE, REF_NEVER } logic;
     bool ignores_cpl;
     bool drives_pebs;
+    enum { REF_NO_ROLE, REF_MOB_REPLAY, REF_LOAD_PORT, REF_STORE_PORT, REF_FRONT_END } role;
     int escr[2]; /* -1: none */
 };
 
@@ -44,6 +45,7 @@ struct ref_pmu {
     bool pmi_pending[REF_COUNTERS]; /* overflowed, waits for the next count */
     bool pmi_requested[REF_COUNTERS];
     uint32_t pebs_enable; /* bit 25 for LP0, 26 for LP1 */
+    uint32_t matrix_vert;
     bool pebs_armed[2];
     bool active[2];
     bool user[2]; /* CPL 1..3 */
@@ -65,5 +67,13 @@ void ref_write_cccr(struct ref_pmu *pmu, int counter, uint32_t value);
 void ref_write_escr(struct ref_pmu *pmu, int escr, uint32_t value);
 /* Registers or surroundings changed: what follows at once. */
 void ref_settle(struct ref_pmu *pmu);
+
+/* Tags. An uop's own event (packed_SP_uop, ...) with mask bits, or a load or store for the front
+ * end. */
+unsigned ref_execution_tags(const struct ref_pmu *pmu, const struct ref_fact *uop);
+bool ref_front_end_tag(const struct ref_pmu *pmu, const struct ref_fact *uop);
+/* The rows of table 19-33, in the manual's order of bits: L1, L2, DTLB, MOB, split, mispredicted
+ * branch. */
+bool ref_replay_tag(const struct ref_pmu *pmu, int cause, bool store, unsigned lp, unsigned cpl);
 
 #endif
