@@ -72,6 +72,7 @@ enum nb_unit {
     NB_UNIT_INT,
     NB_UNIT_LOAD,
     NB_UNIT_STORE,
+    NB_UNIT_FLOW, /* the microcode sequencer, for flows whose throughput is known and no unit is */
     NB_UNITS
 };
 

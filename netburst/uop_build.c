@@ -282,11 +282,18 @@ static void finish_chain(struct build *build, struct nb_uop *last)
         last->result2 = NB_REG_FLAGS;
 }
 
+/* A flow of the ROM without a published throughput, and flows without ROM uops, take no unit. */
+static enum nb_unit unit_of(const struct build *build)
+{
+    bool free = build->form->rom_uops == 0 || build->form->busy == 0;
+    return build->exec->unit == NB_UNIT_FLOW && free ? NB_UNIT_NONE : build->exec->unit;
+}
+
 /* The row's busy time belongs to the row's unit; a move's is the store path's, not the FP unit's.
  */
 static unsigned busy_ticks(const struct build *build)
 {
-    if (build->exec->unit == NB_UNIT_NONE)
+    if (unit_of(build) == NB_UNIT_NONE)
         return 1;
     return build->exec == &execs[build->form->exec] ? at_least(build->form->busy, 2) : 2;
 }
@@ -294,7 +301,7 @@ static unsigned busy_ticks(const struct build *build)
 static void set_main(struct build *build, struct nb_uop *uop)
 {
     uop->scheduler = build->exec->scheduler;
-    uop->unit = build->exec->unit;
+    uop->unit = (uint8_t)unit_of(build);
     uop->busy = (uint16_t)busy_ticks(build);
     uop->fp_class = build->facts->fp_class;
     if (build->facts->breaks)

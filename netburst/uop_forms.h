@@ -41,7 +41,7 @@ enum nb_core { NB_CORE_P4, NB_CORE_P4E };
     EXEC(MMISC, SLOW, MMX, MMX_MISC, 2, 4)                                                         \
     EXEC(LOAD, FAST_ANY, ALU, NONE, 2, 2)                                                          \
     EXEC(STORE, FAST_ANY, ALU, NONE, 2, 2)                                                         \
-    EXEC(FLOW, FAST_ANY, ALU, NONE, 2, 2)
+    EXEC(FLOW, FAST_ANY, ALU, FLOW, 2, 2)
 
 enum nb_exec {
 #define EXEC(name, scheduler, domain, unit, step, least) NB_EXEC_##name,
