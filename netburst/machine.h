@@ -452,6 +452,7 @@ void replay_look_again(struct nb_machine *m, nb_tick tick);
 nb_tick replay_next(const struct nb_machine *m, nb_tick after);
 nb_tick replay_pass(nb_tick first, nb_tick wanted, nb_tick loop);
 nb_tick crossing(const struct nb_uop *producer, const struct nb_uop *consumer);
+nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick);
 bool replay_slot_taken(struct nb_machine *m, enum port port, nb_tick tick);
 
 /* load.c, store.c, cache.c, tlb.c, l2.c, bus.c */

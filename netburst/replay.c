@@ -14,6 +14,11 @@
  * dispatch into a taken slot. Uops whose sources' times are not known yet wait in the source's
  * list; loads that must look at memory again sit in the wheel.
  *
+ * Each pass tells the schedulers anew when the result is due, so a uop that becomes ready while its
+ * source goes round dispatches in step with one of the source's passes, not between two (model
+ * choice: a uop out of step would wait for the rest of a loop after its source is there, and a
+ * chain once late would stay late).
+ *
  * Loop lengths: names RL-7 and RL-12 of published articles, see the model files. Not modelled: the
  * replay queue of Prescott. Two uops of loops of different length that meet in one slot are both
  * let through (model choice).
@@ -79,6 +84,21 @@ static nb_tick result_ticks(const struct nb_machine *m, const struct nb_uop *uop
         return uop->latency;
     uint32_t clocks = uop->flags & NB_UOP_FP_LOAD ? m->p.l1_fp_clocks : m->p.l1_integer_clocks;
     return 2 * (nb_tick)clocks + uop->latency;
+}
+
+/* The first tick from TICK on that is in step with the passes of E's sources that are still going
+ * round. */
+nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick)
+{
+    for (unsigned i = 0; i < e->sources; i++) {
+        if (e->source[i] < m->rob_head)
+            continue;
+        const struct rob_entry *producer = rob_at(m, e->source[i]);
+        if (producer->valid > tick)
+            tick = replay_pass(producer->promise + crossing(producer->uop, e->uop), tick,
+                               loop_ticks(m, producer->uop));
+    }
+    return tick;
 }
 
 static uint16_t take_list(struct rob_entry *e)

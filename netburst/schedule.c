@@ -117,7 +117,9 @@ int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum
     bool order = false;
     for (unsigned left = s->candidates; left; left &= left - 1) {
         int slot = __builtin_ctz(left);
-        const struct rob_entry *e = rob_at(m, s->rob[slot]);
+        struct rob_entry *e = rob_at(m, s->rob[slot]);
+        if (e->ready <= tick)
+            e->ready = replay_in_step(m, e, tick);
         nb_tick ready = max64(e->ready, m->unit_free[e->uop->unit]);
         if (needs_order(e->uop)) {
             order = true;
