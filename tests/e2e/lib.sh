@@ -1,6 +1,7 @@
 # What the end-to-end tests share. Read by each of them; ctest gives in the environment:
 #   P4SIM      the command        PROGRAMS   folder of the built programs under test
-#   STEPCOUNT  the independent single-step count
+#   STEPCOUNT  the independent single-step count, MODEL_CPUID what CPUID answers on a model
+#   LIVE_POSSIBLE  tells whether live programs can run here
 #   SAMPLES    folder of the recordings in the repository
 set -u
 failures=0
@@ -50,10 +51,32 @@ counts()
     cut -d , -f 3,4 "$1"
 }
 
+# needs_live: skip where ptrace or 32-bit programs are missing, or the programs could not be built.
 needs_live()
 {
-    "$P4SIM" stat -o /dev/null -- "$PROGRAMS/$1" >/dev/null 2>"$work/live" && return
-    skip "live 32-bit programs cannot run here: $(tail -n 1 "$work/live")"
+    reason=$("$LIVE_POSSIBLE")
+    case $? in
+    0) ;;
+    77) skip "live 32-bit programs cannot run here: $reason" ;;
+    *)
+        echo "FAILED: $LIVE_POSSIBLE does not run"
+        exit 1
+        ;;
+    esac
+    [ -x "$PROGRAMS/exit7" ] || skip "32-bit programs cannot be built here (gcc -m32)"
+}
+
+# steps_agree CSV PROGRAM ARGUMENTS...: instr_retired:NBOGUSNTAG of the result is what single steps count,
+# with the forms documented to retire twice counted twice. Both runs must write to the same kind of file.
+steps_agree()
+{
+    result=$1
+    shift
+    "$MODEL_CPUID" northwood >"$work/cpuid" || fail "model_cpuid"
+    "$STEPCOUNT" -c "$work/cpuid" "$work/steps" "$@" >"$work/inside" 2>/dev/null </dev/null ||
+        fail "stepcount $*"
+    same "instructions of $*" "$(count instr_retired:NBOGUSNTAG "$result")" \
+        "$(awk '{ n += $2 } END { print n }' "$work/steps")"
 }
 
 finish()
