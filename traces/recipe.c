@@ -85,14 +85,17 @@ struct size_row {
 };
 
 static const struct size_row sizes[] = {
-    {X86_INS_FNSAVE, 108, 94},   {X86_INS_FRSTOR, 108, 94},  {X86_INS_FNSTENV, 28, 14},
-    {X86_INS_FLDENV, 28, 14},    {X86_INS_FXSAVE, 512, 512}, {X86_INS_FXRSTOR, 512, 512},
-    {X86_INS_LDS, 6, 4},         {X86_INS_LES, 6, 4},        {X86_INS_LFS, 6, 4},
-    {X86_INS_LGS, 6, 4},         {X86_INS_LSS, 6, 4},        {X86_INS_CMPXCHG8B, 8, 8},
-    {X86_INS_LCALL, 6, 4},       {X86_INS_LJMP, 6, 4},       {X86_INS_BOUND, 8, 4},
-    {X86_INS_PREFETCHT0, 1, 1},  {X86_INS_PREFETCHT1, 1, 1}, {X86_INS_PREFETCHT2, 1, 1},
-    {X86_INS_PREFETCHNTA, 1, 1}, {X86_INS_PREFETCHW, 1, 1},  {X86_INS_PREFETCH, 1, 1},
-    {X86_INS_CLFLUSH, 1, 1},     {X86_INS_SIDT, 6, 6},       {X86_INS_SGDT, 6, 6},
+    {X86_INS_COMISD, 8, 8},     {X86_INS_LSL, 2, 2},         {X86_INS_PUNPCKLBW, 4, 16},
+    {X86_INS_PUNPCKLWD, 4, 16}, {X86_INS_PUNPCKLDQ, 4, 16},  {X86_INS_FNSTSW, 2, 2},
+    {X86_INS_COMISS, 4, 4},     {X86_INS_UCOMISS, 4, 4},     {X86_INS_FNSAVE, 108, 94},
+    {X86_INS_FRSTOR, 108, 94},  {X86_INS_FNSTENV, 28, 14},   {X86_INS_FLDENV, 28, 14},
+    {X86_INS_FXSAVE, 512, 512}, {X86_INS_FXRSTOR, 512, 512}, {X86_INS_LDS, 6, 4},
+    {X86_INS_LES, 6, 4},        {X86_INS_LFS, 6, 4},         {X86_INS_LGS, 6, 4},
+    {X86_INS_LSS, 6, 4},        {X86_INS_CMPXCHG8B, 8, 8},   {X86_INS_LCALL, 6, 4},
+    {X86_INS_LJMP, 6, 4},       {X86_INS_BOUND, 8, 4},       {X86_INS_PREFETCHT0, 1, 1},
+    {X86_INS_PREFETCHT1, 1, 1}, {X86_INS_PREFETCHT2, 1, 1},  {X86_INS_PREFETCHNTA, 1, 1},
+    {X86_INS_PREFETCHW, 1, 1},  {X86_INS_PREFETCH, 1, 1},    {X86_INS_CLFLUSH, 1, 1},
+    {X86_INS_SIDT, 6, 6},       {X86_INS_SGDT, 6, 6},
 };
 
 struct recipe_decoder *recipe_decoder_new(void)
