@@ -130,7 +130,7 @@ enum p4pmu_ds p4pmu_bts_store(struct p4pmu *pmu, unsigned lp, const struct p4pmu
 {
     uint64_t record[BTS_FIELDS] = {branch->from, branch->to, branch->predicted ? BTS_PREDICTED : 0};
     bool stop = pmu->msr[P4PMU_MSR_DEBUGCTLA][lp][0] & P4PMU_DEBUGCTLA_BTINT_MASK;
-    if (suspended(pmu, lp))
+    if (suspended(pmu, lp) || pmu->config.no_bts)
         return P4PMU_DS_NOTHING;
     return store(pmu, lp, BTS_BUFFER, record, BTS_FIELDS, !stop);
 }
@@ -140,7 +140,7 @@ bool p4pmu_pebs_on(const struct p4pmu *pmu, unsigned lp)
     uint64_t enable = pmu->msr[P4PMU_MSR_PEBS_ENABLE][0][0];
     const struct counter *c = &pmu->counter[p4pmu_pebs_counter(lp)];
 
-    if (lp >= p4pmu_lps(pmu) || c->escr == P4PMU_NONE ||
+    if (pmu->config.no_pebs || lp >= p4pmu_lps(pmu) || c->escr == P4PMU_NONE ||
         !(enable >> (P4PMU_PEBS_ENABLE_MY_THREAD_SHIFT + lp) & 1))
         return false;
     int event = p4pmu_selected_event(pmu, c->escr);

@@ -84,6 +84,7 @@ struct p4pmu_config {
     bool hyper_threading; /* two logical processors; changes ESCR[1:0], CCCR[17:16], CCCR[27] */
     unsigned stepping;    /* 0..15; IOQ_allocation behaves differently before signature F27H */
     bool l3;              /* a Xeon MP with third level cache: its counters exist from model 3 on */
+    bool no_bts, no_pebs; /* IA32_MISC_ENABLE says the part lacks them, and they do nothing */
     uint32_t errata;      /* bit P4PMU_ERRATUM_x asks for it; acts where the signature has it */
     uint64_t frequency_id; /* what MSR_EBC_FREQUENCY_ID reads */
 };

@@ -76,6 +76,10 @@ void p4pmu_reset_msrs(struct p4pmu *pmu)
             for (uint32_t n = 0; n < msr->count; n++)
                 pmu->msr[i][lp][n] = msr->reset;
     pmu->msr[P4PMU_MSR_EBC_FREQUENCY_ID][0][0] = pmu->config.frequency_id;
+    if (pmu->config.no_bts)
+        pmu->msr[P4PMU_MSR_MISC_ENABLE][0][0] |= P4PMU_MISC_ENABLE_BTS_UNAVAILABLE_MASK;
+    if (pmu->config.no_pebs)
+        pmu->msr[P4PMU_MSR_MISC_ENABLE][0][0] |= P4PMU_MISC_ENABLE_PEBS_UNAVAILABLE_MASK;
 }
 
 /* The row that has MSR on this part, or P4PMU_NONE. */

@@ -387,6 +387,27 @@ static void pebs_waits_again_after_each_overflow_within_skips(void **state)
     p4pmu_free(l.pmu);
 }
 
+static void a_part_without_bts_and_pebs_says_so_and_stores_nothing(void **state)
+{
+    (void)state;
+    struct lab l;
+    enum p4pmu_ds last = P4PMU_DS_NOTHING;
+    lab_open(&l, 2, false);
+    p4pmu_free(l.pmu);
+    l.pmu = p4pmu_new(&(struct p4pmu_config){.model = 2, .no_bts = true, .no_pebs = true});
+    p4pmu_memory(l.pmu, &(struct p4pmu_memory){&l.memory, read_memory, write_memory});
+    lab_write(l.pmu, DS_AREA, AREA);
+    assert_int_equal(lab_read(l.pmu, 0x1A0), 0x1881);
+    lab_write(l.pmu, DEBUGCTLA, TR | BTS_ON);
+    assert_int_equal(branch(&l, 1, 2), P4PMU_DS_NOTHING);
+    pebs_on(&l, 0);
+    assert_int_equal(retire(&l, USER, 20, &last), 0);
+    assert_true(p4pmu_replay_tag(l.pmu, P4PMU_REPLAY_L1_MISS, false, USER) == false);
+    lab_write(l.pmu, 0x3F2, 1); /* replay tagging needs the register, not PEBS */
+    assert_true(p4pmu_replay_tag(l.pmu, P4PMU_REPLAY_L1_MISS, false, USER));
+    p4pmu_free(l.pmu);
+}
+
 static void a_pebs_page_fault_stops_pebs(void **state)
 {
     (void)state;
@@ -418,6 +439,7 @@ int main(void)
         cmocka_unit_test(pebs_interrupts_at_its_threshold_and_stops_at_the_end),
         cmocka_unit_test(pebs_needs_a_tagged_event_its_counter_and_its_enable),
         cmocka_unit_test(pebs_waits_again_after_each_overflow_within_skips),
+        cmocka_unit_test(a_part_without_bts_and_pebs_says_so_and_stores_nothing),
         cmocka_unit_test(a_pebs_page_fault_stops_pebs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
