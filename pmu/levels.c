@@ -67,6 +67,8 @@ void p4pmu_level(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits, unsig
     struct levels *list = &pmu->levels[event];
     bits &= 0xFFFF;
     who &= WHOS - 1;
+    if (!bits) /* describes nothing, as in p4pmu_post */
+        return;
     struct level *level = find(list, bits, who);
     if (!level && count && !(level = add(list, bits, who))) {
         pmu->lost_levels++;

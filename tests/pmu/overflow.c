@@ -172,6 +172,23 @@ static void an_interrupt_inside_a_skip_has_its_exact_clock(void **state)
     p4pmu_free(pmu);
 }
 
+/* Many wraps in one call: 15 a clock for 2^39 clocks and a few, more than seven times round. */
+static void a_skip_of_many_wraps_is_exact(void **state)
+{
+    (void)state;
+    const uint64_t clocks = (UINT64_C(1) << 39) + 12345, start = 1000;
+    struct p4pmu *pmu = lab(2, false);
+    listen_uops(pmu, IQ_COUNTER, PMI_T0);
+    p4pmu_level(pmu, P4PMU_EV_uops_retired, NBOGUS, P4PMU_WHO(0, 3), 15);
+    lab_write(pmu, 0x30C, start);
+    p4pmu_clocks(pmu, clocks);
+    assert_int_equal(lab_counter(pmu, IQ_COUNTER), (start + 15 * clocks) & P4PMU_COUNTER_MASK);
+    uint64_t overflow = (P4PMU_COUNTER_MASK - start) / 15 + 1;
+    assert_int_equal(p4pmu_interrupt_clock(pmu, 0), overflow + 1);
+    assert_int_equal(p4pmu_now(pmu), clocks);
+    p4pmu_free(pmu);
+}
+
 /* A pair of counters that both count clocks; ESCRs with a non-null event and the always-true
  * filter. */
 static void count_clocks(struct p4pmu *pmu, unsigned counter, uint32_t flags)
@@ -317,6 +334,7 @@ int main(void)
         cmocka_unit_test(software_that_sets_ovf_gets_no_interrupt),
         cmocka_unit_test(force_ovf_overflows_on_every_count),
         cmocka_unit_test(an_interrupt_inside_a_skip_has_its_exact_clock),
+        cmocka_unit_test(a_skip_of_many_wraps_is_exact),
         cmocka_unit_test(every_cascade_starts_its_counter_in_the_clock_after_the_overflow),
         cmocka_unit_test(extended_cascades_do_so_on_the_models_that_have_them),
         cmocka_unit_test(no_other_counter_starts_a_cascade),
