@@ -115,9 +115,10 @@ static struct need upstream_need(const struct sim_request *r, size_t index, unsi
 }
 
 void fit_set_board(struct board *b, const struct sim_request *requests, const bool *in,
-                   size_t count)
+                   size_t count, uint32_t reserved)
 {
     memset(b, 0, sizeof *b);
+    b->reserved = reserved;
     for (size_t i = 0; i < count; i++) {
         if (!in[i])
             continue;
@@ -131,14 +132,29 @@ void fit_set_board(struct board *b, const struct sim_request *requests, const bo
 /* ---- the search --------------------------------------------------------------------------------
  */
 
+uint32_t fit_pair_counters(int escr)
+{
+    const struct p4pmu_escr_info *info = p4pmu_escr((enum p4pmu_escr)escr);
+    uint32_t counters = info->counters;
+    for (int e = 0; e < P4PMU_ESCR_COUNT; e++) {
+        const struct p4pmu_escr_info *other = p4pmu_escr((enum p4pmu_escr)e);
+        if (!strcmp(other->unit, info->unit) && other->select == info->select)
+            counters |= other->counters;
+    }
+    return counters;
+}
+
+/* An ESCR that only tags must be kept awake by some counter of its pair. */
 static bool escr_open(const struct board *b, const struct need *n, int escr)
 {
-    return escr != NONE && (!b->users[escr] || b->held[escr] == n->value);
+    if (escr == NONE || (!n->counted && !(fit_pair_counters(escr) & ~b->reserved)))
+        return false;
+    return !b->users[escr] || b->held[escr] == n->value;
 }
 
 static uint32_t open_counters(const struct board *b, const struct need *n, int escr)
 {
-    uint32_t wired = p4pmu_escr((enum p4pmu_escr)escr)->counters & ~b->counters;
+    uint32_t wired = p4pmu_escr((enum p4pmu_escr)escr)->counters & ~b->counters & ~b->reserved;
     return n->counter == NONE ? wired : wired & 1u << n->counter;
 }
 
@@ -257,18 +273,6 @@ bool fit_solve(struct board *b)
 /* ---- the plan ----------------------------------------------------------------------------------
  */
 
-static uint32_t pair_counters(int escr)
-{
-    const struct p4pmu_escr_info *info = p4pmu_escr((enum p4pmu_escr)escr);
-    uint32_t counters = info->counters;
-    for (int e = 0; e < P4PMU_ESCR_COUNT; e++) {
-        const struct p4pmu_escr_info *other = p4pmu_escr((enum p4pmu_escr)e);
-        if (!strcmp(other->unit, info->unit) && other->select == info->select)
-            counters |= other->counters;
-    }
-    return counters;
-}
-
 static int lowest(uint32_t set)
 {
     for (int c = 0; c < P4PMU_COUNTERS; c++) {
@@ -290,13 +294,17 @@ static unsigned add_upstream(struct sim_plan *plan, const struct board *b, size_
     return (unsigned)++plan->upstream_count;
 }
 
-static void wake_upstream(struct sim_plan *plan, uint32_t used)
+/* A counter of its own for each tagging ESCR that sleeps; one wired to the other ESCR of the pair
+ * where its own are reserved (the select is the same for both). */
+static void wake_upstream(struct sim_plan *plan, uint32_t used, uint32_t reserved)
 {
     for (size_t i = 0; i < plan->upstream_count; i++) {
         struct sim_slot *slot = &plan->upstream[i];
-        if (pair_counters(slot->escr) & used)
+        uint32_t pair = fit_pair_counters(slot->escr) & ~reserved;
+        uint32_t own = p4pmu_escr((enum p4pmu_escr)slot->escr)->counters & pair;
+        if (fit_pair_counters(slot->escr) & used)
             continue;
-        slot->counter = lowest(p4pmu_escr((enum p4pmu_escr)slot->escr)->counters);
+        slot->counter = lowest(own ? own : pair);
         slot->cccr_value = fit_cccr(NULL, slot->escr);
         used |= 1u << slot->counter;
     }
@@ -327,36 +335,44 @@ static void take_plan(const struct board *b, const struct sim_request *requests,
         plan->pebs_enable = preset->pebs_enable;
         plan->pebs_matrix_vert = preset->pebs_matrix_vert;
     }
-    wake_upstream(plan, b->counters);
+    wake_upstream(plan, b->counters, b->reserved);
 }
 
 /* Whether the first COUNT requests fit, given that the first COUNT - 1 do; B has the choice. */
 static bool step(const struct sim_request *requests, size_t count,
-                 const struct sim_replay_registers *preset, struct board *b, struct sim_conflict *c)
+                 const struct sim_replay_registers *preset, uint32_t reserved, struct board *b,
+                 struct sim_conflict *c)
 {
     bool in[SIM_FIT_MAX + 1] = {false};
     if (!fit_singles_agree(requests, count, preset, c))
         return false;
     for (size_t i = 0; i < count; i++)
         in[i] = true;
-    fit_set_board(b, requests, in, count);
+    fit_set_board(b, requests, in, count, reserved);
     if (fit_solve(b))
         return true;
-    fit_find_conflict(requests, count, c);
+    fit_find_conflict(requests, count, reserved, c);
     return false;
+}
+
+bool sim_fit_around(const struct sim_request *requests, size_t count,
+                    const struct sim_replay_registers *preset, uint32_t reserved,
+                    struct sim_plan *plan, struct sim_conflict *conflict)
+{
+    struct board b;
+    memset(&b, 0, sizeof b);
+    memset(conflict, 0, sizeof *conflict);
+    for (size_t i = 1; i <= count; i++) {
+        if (!step(requests, i, preset, reserved, &b, conflict))
+            return false;
+    }
+    take_plan(&b, requests, count, preset, plan);
+    return true;
 }
 
 bool sim_fit(const struct sim_request *requests, size_t count,
              const struct sim_replay_registers *preset, struct sim_plan *plan,
              struct sim_conflict *conflict)
 {
-    struct board b;
-    memset(&b, 0, sizeof b);
-    memset(conflict, 0, sizeof *conflict);
-    for (size_t i = 1; i <= count; i++) {
-        if (!step(requests, i, preset, &b, conflict))
-            return false;
-    }
-    take_plan(&b, requests, count, preset, plan);
-    return true;
+    return sim_fit_around(requests, count, preset, 0, plan, conflict);
 }

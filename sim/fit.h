@@ -51,6 +51,12 @@ bool sim_fit(const struct sim_request *requests, size_t count,
              const struct sim_replay_registers *preset, struct sim_plan *plan,
              struct sim_conflict *conflict);
 
+/* The same without the counters in RESERVED (bit n: counter n), which somebody else uses. COUNT may
+ * be one more than there are counters; it never fits then. */
+bool sim_fit_around(const struct sim_request *requests, size_t count,
+                    const struct sim_replay_registers *preset, uint32_t reserved,
+                    struct sim_plan *plan, struct sim_conflict *conflict);
+
 /* Write PLAN into PMU as software does: tagging registers, ESCRs, counters to zero, then CCCRs with
  * ENABLE. False with ERROR (register, value, fault) when a write faults. */
 bool sim_program(struct p4pmu *pmu, const struct sim_plan *plan, char error[512]);

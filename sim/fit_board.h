@@ -26,11 +26,15 @@ struct board {
     unsigned users[P4PMU_ESCR_COUNT]; /* needs in each ESCR */
     uint32_t held[P4PMU_ESCR_COUNT];
     uint32_t counters; /* bits of those taken */
+    uint32_t reserved; /* bits of those somebody else has */
 };
 
-/* Put the needs of those of COUNT requests that are IN on an empty board. */
+/* Put the needs of those of COUNT requests that are IN on an empty board without the counters
+ * RESERVED. */
 void fit_set_board(struct board *b, const struct sim_request *requests, const bool *in,
-                   size_t count);
+                   size_t count, uint32_t reserved);
+/* The counters that keep ESCR awake: those it and the other ESCR of its pair can reach. */
+uint32_t fit_pair_counters(int escr);
 /* Give every need a place; false when there is no way. */
 bool fit_solve(struct board *b);
 /* The execution tag bit of request INDEX: 0 to 3, or 4 when all are taken. */
@@ -49,6 +53,7 @@ bool fit_singles_agree(const struct sim_request *requests, size_t count,
                        const struct sim_replay_registers *preset, struct sim_conflict *c);
 /* C becomes the smallest set of COUNT requests that does not fit; the last is the first that did
  * not. */
-void fit_find_conflict(const struct sim_request *requests, size_t count, struct sim_conflict *c);
+void fit_find_conflict(const struct sim_request *requests, size_t count, uint32_t reserved,
+                       struct sim_conflict *c);
 
 #endif

@@ -117,21 +117,22 @@ bool fit_singles_agree(const struct sim_request *requests, size_t count,
 /* ---- conflicts ---------------------------------------------------------------------------------
  */
 
-static bool fits(const struct sim_request *requests, const bool *in, size_t count)
+static bool fits(const struct sim_request *requests, const bool *in, size_t count,
+                 uint32_t reserved)
 {
     struct board b;
-    fit_set_board(&b, requests, in, count);
+    fit_set_board(&b, requests, in, count, reserved);
     return fit_solve(&b);
 }
 
-static bool grow(const struct sim_request *requests, bool *in, size_t count, size_t from,
-                 size_t more)
+static bool grow(const struct sim_request *requests, bool *in, size_t count, uint32_t reserved,
+                 size_t from, size_t more)
 {
     if (more == 0)
-        return !fits(requests, in, count);
+        return !fits(requests, in, count, reserved);
     for (size_t i = from; i + more <= count - 1; i++) {
         in[i] = true;
-        if (grow(requests, in, count, i + 1, more - 1))
+        if (grow(requests, in, count, reserved, i + 1, more - 1))
             return true;
         in[i] = false;
     }
@@ -153,7 +154,7 @@ struct demand {
     uint32_t counters;
 };
 
-static void add_demand(struct demand *d, const struct need *n)
+static void add_demand(struct demand *d, const struct need *n, uint32_t reserved)
 {
     for (unsigned k = 0; k < 2; k++) {
         if (n->escrs[k] == NONE)
@@ -164,6 +165,7 @@ static void add_demand(struct demand *d, const struct need *n)
             d->counters |= n->counter == NONE ? p4pmu_escr((enum p4pmu_escr)n->escrs[k])->counters
                                               : 1u << n->counter;
     }
+    d->counters &= ~reserved;
     d->counted += n->counted;
 }
 
@@ -186,7 +188,7 @@ static struct demand demand_of(const struct board *b, const struct need *like)
         for (size_t k = 0; k < i; k++)
             fresh = fresh && !(b->needs[k].value == n->value && same_escrs(&b->needs[k], n));
         d.contents += fresh;
-        add_demand(&d, n);
+        add_demand(&d, n, b->reserved);
     }
     return d;
 }
@@ -200,6 +202,24 @@ static struct demand scarcest(const struct board *b)
             return d;
     }
     return demand_of(b, NULL);
+}
+
+static size_t name_counters(uint32_t counters, const char *before, char *out, size_t used,
+                            size_t size)
+{
+    bool first = true;
+    used = add_name(out, used, size, before, fit_bits(counters) == 1 ? "counter" : "counters");
+    if (!counters)
+        used = add_name(out, used, size, "", " (none)");
+    for (unsigned c = 0; c < P4PMU_COUNTERS; c++) {
+        char number[8];
+        if (!(counters & 1u << c))
+            continue;
+        snprintf(number, sizeof number, "%u", c);
+        used = add_name(out, used, size, first ? " " : ", ", number);
+        first = false;
+    }
+    return used;
 }
 
 static size_t name_resource(const struct demand *d, char *out, size_t used, size_t size)
@@ -220,25 +240,15 @@ static size_t name_resource(const struct demand *d, char *out, size_t used, size
         return used;
     if (!counters_short)
         used = add_name(out, used, size, "", " and ");
-    used = add_name(out, used, size, "", fit_bits(d->counters) == 1 ? "counter " : "counters ");
-    first = true;
-    for (unsigned c = 0; c < P4PMU_COUNTERS; c++) {
-        char number[8];
-        if (!(d->counters & 1u << c))
-            continue;
-        snprintf(number, sizeof number, "%u", c);
-        used = add_name(out, used, size, first ? "" : ", ", number);
-        first = false;
-    }
-    return used;
+    return name_counters(d->counters, "", out, used, size);
 }
 
 static void describe_conflict(const struct sim_request *requests, const bool *in, size_t count,
-                              struct sim_conflict *c)
+                              uint32_t reserved, struct sim_conflict *c)
 {
     struct board b;
     size_t used = 0;
-    fit_set_board(&b, requests, in, count);
+    fit_set_board(&b, requests, in, count, reserved);
     c->count = 0;
     for (size_t i = 0; i < count && c->count <= SIM_FIT_MAX; i++) {
         if (!in[i])
@@ -252,17 +262,20 @@ static void describe_conflict(const struct sim_request *requests, const bool *in
     used = add_name(c->text, used, sizeof c->text,
                     c->count == 1 ? " cannot have " : " do not fit together into ", "");
     struct demand d = scarcest(&b);
-    name_resource(&d, c->text, used, sizeof c->text);
+    used = name_resource(&d, c->text, used, sizeof c->text);
+    if (reserved)
+        name_counters(reserved, " beside the reserved ", c->text, used, sizeof c->text);
 }
 
-void fit_find_conflict(const struct sim_request *requests, size_t count, struct sim_conflict *c)
+void fit_find_conflict(const struct sim_request *requests, size_t count, uint32_t reserved,
+                       struct sim_conflict *c)
 {
     bool in[SIM_FIT_MAX + 1] = {false};
     for (size_t size = 0; size < count; size++) {
         memset(in, 0, sizeof in);
         in[count - 1] = true;
-        if (grow(requests, in, count, 0, size))
+        if (grow(requests, in, count, reserved, 0, size))
             break;
     }
-    describe_conflict(requests, in, count, c);
+    describe_conflict(requests, in, count, reserved, c);
 }
