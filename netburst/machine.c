@@ -74,7 +74,8 @@ static void report_stuck(struct nb_machine *m)
              (unsigned long long)(m->fetched_tail - m->fetched_head),
              (unsigned long long)(m->memory_queue.tail - m->memory_queue.head),
              (unsigned long long)(m->general_queue.tail - m->general_queue.head),
-             (unsigned long long)(m->store_tail - m->store_head), m->fe.mode, m->fe.wait);
+             (unsigned long long)(m->store_tail - m->store_head), (unsigned)m->fe.mode,
+             (unsigned)m->fe.wait);
     m->stop = NB_STOP_STUCK;
     m->stopped = true;
 }
