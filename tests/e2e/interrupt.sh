@@ -45,6 +45,9 @@ same "status after SIGINT" "$got" 130
 grep -q '"uops_retired:BOGUS",,.*its pass was not run' "$work/two" ||
     fail "the second pass is not reported as not run: $(cat "$work/two")"
 
-leftover=$(ps -e -o args= | grep -F "$PROGRAMS/hash_table 1000000" | grep -v grep)
-[ -z "$leftover" ] || fail "the program still runs: $leftover"
+for process in /proc/[0-9]*/cmdline; do
+    case $(tr '\0' ' ' <"$process" 2>/dev/null) in
+    "$PROGRAMS/hash_table 1000000 ") fail "the program still runs: $process" ;;
+    esac
+done
 finish
