@@ -1,0 +1,501 @@
+/*
+ * Recording and replay: a replay is the run it was made from, instruction by instruction and access
+ * by access; damage anywhere is found and located, and what stands before it is delivered.
+ */
+#define _GNU_SOURCE
+#include "lab.h"
+#include "recorder.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+/* ---- live and replay ---------------------------------------------------------------------------
+ */
+
+static void assert_replay_is_the_run(const char *program, const char *size)
+{
+    char path[LAB_PATH_BYTES];
+    struct lab_run live, replay;
+
+    lab_need_program(program);
+    live = lab_take(lab_live(program, size, NULL, lab_path("run", path)));
+    replay = lab_take(lab_file(path));
+    assert_true(live.count > 0);
+    lab_assert_equal(&live, &replay);
+    lab_free(&live);
+    lab_free(&replay);
+}
+
+static void the_replay_of_a_static_program_is_its_run(void **state)
+{
+    (void)state;
+    assert_replay_is_the_run("hash_table", "100");
+}
+
+static void the_replay_of_a_dynamic_program_is_its_run(void **state)
+{
+    (void)state;
+    assert_replay_is_the_run("hash_table_dynamic", "5");
+}
+
+static void the_replay_of_string_instructions_is_their_run(void **state)
+{
+    (void)state;
+    assert_replay_is_the_run("strings", "2");
+}
+
+static void the_replay_of_forks_is_their_run(void **state)
+{
+    (void)state;
+    assert_replay_is_the_run("forks", "50");
+}
+
+static void the_replay_of_threads_is_their_run(void **state)
+{
+    (void)state;
+    assert_replay_is_the_run("threads", "100");
+}
+
+static void the_replay_of_signals_is_their_run(void **state)
+{
+    (void)state;
+    assert_replay_is_the_run("signals", "3");
+}
+
+static void the_replay_of_a_crash_is_its_run(void **state)
+{
+    (void)state;
+    assert_replay_is_the_run("crash", "3");
+}
+
+static void the_replay_of_self_modifying_code_is_its_run(void **state)
+{
+    (void)state;
+    assert_replay_is_the_run("self_modifying", "20");
+}
+
+/* ---- made-up runs ------------------------------------------------------------------------------
+ */
+
+enum { MADE_CODES = 400, MADE_PROCESSES = 3 };
+
+/* A run no program made: random successors, addresses, repetitions, switches, pages. */
+struct made {
+    struct recorder *recorder;
+    uint32_t state;
+    struct recipe recipes[MADE_CODES];
+    uint64_t ips[MADE_CODES];
+    uint64_t walk;
+    bool known[MADE_PROCESSES][8]; /* pages written whole already */
+    struct lab_run run;
+};
+
+static uint32_t draw(struct made *made, uint32_t limit)
+{
+    made->state = made->state * 1664525u + 1013904223u;
+    return (made->state >> 8) % limit;
+}
+
+static uint16_t process_of(uint32_t code)
+{
+    return (uint16_t)(code % MADE_PROCESSES);
+}
+
+static void make_codes(struct made *made)
+{
+    for (uint32_t i = 0; i < MADE_CODES; i++) {
+        struct recipe *recipe = &made->recipes[i];
+        recipe->length = (uint8_t)(1 + draw(made, TRACE_INSTRUCTION_BYTES));
+        recipe->access_count = (uint8_t)draw(made, TRACE_ACCESSES + 1);
+        recipe->kind = draw(made, 20) ? RECIPE_PLAIN : RECIPE_SYSTEM_CALL;
+        for (unsigned k = 0; k < recipe->access_count; k++) {
+            recipe->access[k].size = (uint16_t)(1 + draw(made, 512));
+            recipe->access[k].write = draw(made, 2);
+        }
+        made->ips[i] = 0x08048000 + 40ull * draw(made, 1 << 20);
+    }
+}
+
+static void make_page(struct made *made)
+{
+    uint8_t bytes[4096];
+    uint32_t process = draw(made, MADE_PROCESSES), page = draw(made, 8);
+    unsigned offset = made->known[process][page] ? draw(made, 4096) : 0;
+    unsigned count = made->known[process][page] ? 1 + draw(made, 4096 - offset) : 4096;
+
+    for (unsigned i = 0; i < count; i++)
+        bytes[i] = (uint8_t)draw(made, 256);
+    made->known[process][page] = true;
+    recorder_page(made->recorder, (uint16_t)process, page, offset, bytes, count);
+}
+
+static void make_instruction(struct made *made, uint32_t code, struct trace_instruction *out)
+{
+    const struct recipe *recipe = &made->recipes[code];
+
+    *out = (struct trace_instruction){.code = code,
+                                      .ip = made->ips[code],
+                                      .repetitions = 1,
+                                      .process = process_of(code),
+                                      .length = recipe->length,
+                                      .access_count = recipe->access_count};
+    if (recipe->kind == RECIPE_SYSTEM_CALL)
+        out->flags |= TRACE_SYSTEM_CALL;
+    if (code % 17 == 0) {
+        out->repetitions = draw(made, 4) ? 100 : draw(made, 1000);
+        out->flags |= draw(made, 5) ? 0 : TRACE_REP_BACKWARD;
+    }
+    for (unsigned i = 0; i < recipe->access_count; i++) {
+        out->access[i].size = recipe->access[i].size;
+        out->access[i].write = recipe->access[i].write;
+        out->access[i].address =
+            draw(made, 3) ? made->walk += 4 : (uint64_t)draw(made, 1u << 24) << 8;
+    }
+}
+
+/* Mostly a fixed successor, so that runs form; sometimes another of the same process. */
+static uint32_t make_successor(struct made *made, uint32_t code)
+{
+    if (draw(made, 4))
+        return (code + MADE_PROCESSES) % (MADE_CODES / MADE_PROCESSES * MADE_PROCESSES);
+    return draw(made, MADE_CODES / MADE_PROCESSES) * MADE_PROCESSES + process_of(code);
+}
+
+/* Writes a recording of COUNT made-up instructions and keeps what was written. */
+static struct lab_run make_run(const char *path, uint32_t seed, size_t count)
+{
+    static struct made made;
+    char *argv[] = {(char *)(uintptr_t) "made\nup", (char *)(uintptr_t) "back\\slash", NULL};
+    struct trace_end end = {.how = TRACE_ENDED_SIGNAL,
+                            .status = 11,
+                            .processes = MADE_PROCESSES,
+                            .threads = 4,
+                            .signals = 9,
+                            .note = "a note\nof two lines"};
+    char error[512];
+    uint32_t code = 0, thread = 0;
+
+    made = (struct made){.state = seed};
+    made.recorder = recorder_open(path, argv, error);
+    assert_non_null(made.recorder);
+    made.run.instructions = calloc(count, sizeof *made.run.instructions);
+    make_codes(&made);
+    for (uint32_t i = 0; i < MADE_CODES; i++)
+        recorder_static(made.recorder, &made.recipes[i], process_of(i), made.ips[i]);
+    while (made.run.count < count) {
+        struct trace_instruction *now = &made.run.instructions[made.run.count++];
+        uint32_t next = make_successor(&made, code);
+        if (!draw(&made, 500))
+            make_page(&made);
+        make_instruction(&made, code, now);
+        now->thread = (uint16_t)thread;
+        now->next_ip = made.ips[next];
+        if (!draw(&made, 100) || made.run.count == count) {
+            now->flags |= TRACE_INTERRUPTED;
+            thread = draw(&made, 4);
+            recorder_instruction(made.recorder, now, STREAM_NO_CODE);
+            next = draw(&made, MADE_CODES);
+        } else {
+            recorder_instruction(made.recorder, now, next);
+        }
+        code = next;
+    }
+    recorder_finish(made.recorder, &end);
+    assert_null(recorder_error(made.recorder));
+    recorder_close(made.recorder);
+    made.run.end = end;
+    return made.run;
+}
+
+static void made_up_runs_come_back_as_they_were(void **state)
+{
+    char path[LAB_PATH_BYTES];
+
+    (void)state;
+    lab_path("made", path);
+    for (uint32_t seed = 1; seed <= 6; seed++) {
+        struct lab_run made = make_run(path, seed, seed * 60000);
+        struct lab_run read = {0};
+        struct trace_source *source = lab_file(path);
+        read.instructions = calloc(made.count, sizeof *read.instructions);
+        while (read.count < made.count) {
+            struct trace_instruction *next = &read.instructions[read.count++];
+            assert_int_equal(trace_source_next(source, next), TRACE_OK);
+            assert_true(trace_source_share_done(source) >= 0);
+        }
+        assert_int_equal(lab_drain(source, TRACE_END), 0);
+        read.end = source->end;
+        trace_source_close(source);
+        lab_assert_equal(&made, &read);
+        lab_free(&made);
+        lab_free(&read);
+    }
+}
+
+static void the_info_tells_what_was_recorded(void **state)
+{
+    char path[LAB_PATH_BYTES], error[512];
+    struct lab_run made = make_run(lab_path("made", path), 3, 50000);
+    struct trace_info quick = {0}, thorough = {0};
+    int status;
+
+    (void)state;
+    assert_true(trace_file_info(path, false, &quick, error, &status));
+    assert_true(trace_file_info(path, true, &thorough, error, &status));
+    assert_true(quick.complete);
+    assert_int_equal(quick.instructions, 50000);
+    assert_int_equal(thorough.instructions, 50000);
+    assert_int_equal(quick.codes, MADE_CODES);
+    assert_string_equal(quick.program, "made\nup back\\slash");
+    assert_string_equal(quick.end.note, "a note\nof two lines");
+    assert_int_equal(quick.end.how, TRACE_ENDED_SIGNAL);
+    assert_int_equal(quick.end.signals, 9);
+    lab_free(&made);
+}
+
+/* ---- damage ------------------------------------------------------------------------------------
+ */
+
+/* Reads what can be read; the instructions before the damage must be those of the run. */
+static size_t read_damaged(const char *path, const struct lab_run *run, char error[512])
+{
+    struct trace_instruction instruction;
+    struct trace_source *source;
+    enum trace_result result;
+    size_t count = 0;
+    int status = 0;
+
+    error[0] = 0;
+    source = trace_open_file(path, error, &status);
+    if (!source) {
+        assert_int_equal(status, 3);
+        return 0;
+    }
+    while ((result = trace_source_next(source, &instruction)) == TRACE_OK) {
+        assert_true(count < run->count);
+        assert_int_equal(instruction.ip, run->instructions[count].ip);
+        count++;
+    }
+    if (result == TRACE_ERROR) {
+        assert_int_equal(source->error_status, 3);
+        snprintf(error, 512, "%s", source->error);
+        assert_int_equal(trace_source_next(source, &instruction), TRACE_ERROR);
+    }
+    trace_source_close(source);
+    return count;
+}
+
+/* Every place near both ends of the file, where header and trailer are; steps in between. */
+static size_t next_place(size_t at, size_t size, size_t step)
+{
+    if (at < 300 || at + 300 >= size)
+        return at + 1;
+    return at + 300 + step < size ? at + step : size - 300;
+}
+
+static void a_flipped_bit_anywhere_is_found_and_located(void **state)
+{
+    char path[LAB_PATH_BYTES], error[512];
+    struct lab_run run = make_run(lab_path("bits", path), 5, 60000);
+    size_t size, step;
+    uint8_t *bytes = lab_read(path, &size);
+
+    (void)state;
+    step = size / 700 + 1;
+    for (size_t at = 0; at < size; at = next_place(at, size, step)) {
+        bytes[at] ^= (uint8_t)(1 << at % 8);
+        lab_write(path, bytes, size);
+        size_t count = read_damaged(path, &run, error);
+        if (!error[0])
+            print_error("a flip at offset %zu was not noticed\n", at);
+        assert_int_not_equal(error[0], 0);
+        assert_non_null(strstr(error, path));
+        assert_true(count <= run.count);
+        bytes[at] ^= (uint8_t)(1 << at % 8);
+    }
+    free(bytes);
+    lab_free(&run);
+}
+
+static void a_file_truncated_anywhere_is_found_and_read_up_to_there(void **state)
+{
+    char path[LAB_PATH_BYTES], error[512];
+    struct lab_run run = make_run(lab_path("short", path), 6, 100000);
+    size_t size, most = 0, step;
+    uint8_t *bytes = lab_read(path, &size);
+
+    (void)state;
+    step = size / 300 + 1;
+    for (size_t length = 0; length < size; length = next_place(length, size, step)) {
+        lab_write(path, bytes, length);
+        size_t count = read_damaged(path, &run, error);
+        assert_int_not_equal(error[0], 0);
+        assert_true(count >= most); /* a longer rest never gives less */
+        most = count;
+    }
+    assert_int_equal(most, run.count); /* only the trailer's end was missing */
+    lab_write(path, bytes, size);
+    assert_int_equal(read_damaged(path, &run, error), run.count);
+    assert_string_equal(error, "");
+    free(bytes);
+    lab_free(&run);
+}
+
+/* Chunks with right checksums but wrong contents: read without harm, to an end or an error. */
+static void hostile_chunks_do_no_harm(void **state)
+{
+    static uint8_t raw[STREAM_CHUNK_RAW_MAX];
+    char path[LAB_PATH_BYTES];
+    struct lab_run run = make_run(lab_path("hostile", path), 7, 3000);
+    size_t size, header, stored, raw_bytes;
+    uint8_t *bytes = lab_read(path, &size), *made = malloc(1 << 20);
+    uint32_t random = 99;
+
+    (void)state;
+    header = STREAM_HEADER_FIXED + stream_get32(bytes + 12) + 8;
+    stored = stream_get32(bytes + header + CHUNK_STORED_BYTES);
+    raw_bytes = ZSTD_decompress(raw, sizeof raw, bytes + header + STREAM_CHUNK_HEADER, stored);
+    assert_int_equal(raw_bytes, stream_get32(bytes + header + CHUNK_RAW_BYTES));
+    memcpy(made, bytes, header + STREAM_CHUNK_HEADER);
+    for (int round = 0; round < 3000; round++) {
+        struct trace_instruction instruction;
+        struct trace_source *source;
+        uint8_t kept[4];
+        size_t at[4], packed;
+        for (int i = 0; i < 4; i++) {
+            random = random * 1664525u + 1013904223u;
+            at[i] = (random >> 4) % raw_bytes;
+            kept[i] = raw[at[i]];
+            raw[at[i]] = (uint8_t)(random >> 20);
+        }
+        packed = ZSTD_compress(made + header + STREAM_CHUNK_HEADER, 1 << 19, raw, raw_bytes, 1);
+        stream_put32(made + header + CHUNK_STORED_BYTES, (uint32_t)packed);
+        stream_put64(made + header + CHUNK_CHECKSUM, 0);
+        stream_put64(made + header + CHUNK_CHECKSUM,
+                     XXH64(made + header, STREAM_CHUNK_HEADER + packed, 0));
+        lab_write(path, made, header + STREAM_CHUNK_HEADER + packed);
+        source = lab_file(path);
+        size_t count = 0;
+        while (trace_source_next(source, &instruction) == TRACE_OK)
+            count++;
+        assert_true(count <= 3000);
+        assert_int_not_equal(source->error[0], 0); /* at the latest, the trailer is missing */
+        trace_source_close(source);
+        for (int i = 4; i-- > 0;)
+            raw[at[i]] = kept[i];
+    }
+    free(made);
+    free(bytes);
+    lab_free(&run);
+}
+
+static void assert_not_opened(const char *path, const char *because)
+{
+    char error[512] = "";
+    int status = 0;
+
+    assert_null(trace_open_file(path, error, &status));
+    assert_non_null(strstr(error, because));
+    assert_int_equal(status, 3);
+}
+
+static void what_is_no_recording_is_refused_with_its_reason(void **state)
+{
+    static const uint8_t text[] = "this is not a recorded run, just some text";
+    char path[LAB_PATH_BYTES];
+    struct lab_run run = make_run(lab_path("version", path), 1, 10);
+    size_t size;
+    uint8_t *bytes = lab_read(path, &size);
+
+    (void)state;
+    bytes[8] = 99;
+    lab_write(path, bytes, size);
+    assert_not_opened(path, "offset 8: trace version 99, expected 1");
+    lab_write(path, text, sizeof text);
+    assert_not_opened(path, "offset 0: not a recorded run");
+    lab_write(path, text, 3);
+    assert_not_opened(path, "3 bytes are not a recorded run");
+    assert_not_opened("/nonexistent/trace", "cannot open the trace");
+    assert_not_opened("/", "not a regular file");
+    free(bytes);
+    lab_free(&run);
+}
+
+/* ---- a full disk -------------------------------------------------------------------------------
+ */
+
+static void recording_to_a_full_disk_is_refused_at_once(void **state)
+{
+    char program[LAB_PATH_BYTES], error[512] = "";
+    char *argv[] = {program, NULL};
+    struct trace_live_options options = {.argv = argv, .record_to = "/dev/full"};
+    int status = 0;
+
+    (void)state;
+    lab_need_program("tls");
+    snprintf(program, sizeof program, "%s/tls", PROGRAMS);
+    assert_null(trace_open_live(&options, error, &status));
+    assert_non_null(strstr(error, "/dev/full"));
+    assert_non_null(strstr(error, "No space left"));
+    assert_int_equal(status, 3);
+}
+
+/* The disk fills when the first chunk is written, here by a limit on the size of files. */
+static void a_disk_that_fills_in_mid_run_is_reported_and_the_counts_stand(void **state)
+{
+    struct rlimit usual, small;
+    char path[LAB_PATH_BYTES];
+    struct trace_source *source;
+
+    (void)state;
+    lab_need_program("exit7");
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &usual);
+    small = usual;
+    small.rlim_cur = 5000;
+    source = lab_live("exit7", "5", NULL, lab_path("filled", path));
+    setrlimit(RLIMIT_FSIZE, &small);
+    assert_true(lab_drain(source, TRACE_ERROR) > 30000);
+    setrlimit(RLIMIT_FSIZE, &usual);
+    assert_non_null(strstr(source->error, path));
+    assert_non_null(strstr(source->error, "writing the recording failed"));
+    assert_int_equal(source->error_status, 3);
+    trace_source_close(source);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    lab_remove_folder();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_replay_of_a_static_program_is_its_run),
+        cmocka_unit_test(the_replay_of_a_dynamic_program_is_its_run),
+        cmocka_unit_test(the_replay_of_string_instructions_is_their_run),
+        cmocka_unit_test(the_replay_of_forks_is_their_run),
+        cmocka_unit_test(the_replay_of_threads_is_their_run),
+        cmocka_unit_test(the_replay_of_signals_is_their_run),
+        cmocka_unit_test(the_replay_of_a_crash_is_its_run),
+        cmocka_unit_test(the_replay_of_self_modifying_code_is_its_run),
+        cmocka_unit_test(made_up_runs_come_back_as_they_were),
+        cmocka_unit_test(the_info_tells_what_was_recorded),
+        cmocka_unit_test(a_flipped_bit_anywhere_is_found_and_located),
+        cmocka_unit_test(a_file_truncated_anywhere_is_found_and_read_up_to_there),
+        cmocka_unit_test(hostile_chunks_do_no_harm),
+        cmocka_unit_test(what_is_no_recording_is_refused_with_its_reason),
+        cmocka_unit_test(recording_to_a_full_disk_is_refused_at_once),
+        cmocka_unit_test(a_disk_that_fills_in_mid_run_is_reported_and_the_counts_stand),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, clean);
+}
