@@ -113,6 +113,7 @@ static void configure_watcher(struct p4pmu *pmu, int escr)
     if (w->who && info->logic != P4PMU_TAG_ONLY)
         pmu->watch.bits[event] |= info->logic == P4PMU_BSQ ? 0xFFFF : w->mask;
     pmu->standing[escr] = p4pmu_standing(pmu, event, w);
+    pmu->resample |= (pmu->now & 1) && p4pmu_sampled(pmu, event);
 }
 
 static void configure_watchers(struct p4pmu *pmu)

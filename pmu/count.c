@@ -184,7 +184,7 @@ static void plan_one(struct p4pmu *pmu, unsigned counter)
 
 void p4pmu_plan(struct p4pmu *pmu)
 {
-    pmu->horizon = P4PMU_NEVER;
+    pmu->horizon = pmu->resample ? pmu->now + 1 : P4PMU_NEVER;
     for (uint32_t left = pmu->critical; left; left &= left - 1)
         plan_one(pmu, lowest(left));
 }
@@ -246,6 +246,8 @@ void p4pmu_clocks(struct p4pmu *pmu, uint64_t n)
 
 void p4pmu_transition(struct p4pmu *pmu)
 {
+    if (pmu->resample)
+        p4pmu_resample(pmu);
     for (uint32_t left = pmu->critical; left; left &= left - 1)
         p4pmu_catch_up(pmu, lowest(left));
     pmu->changed = 0;

@@ -34,9 +34,10 @@ struct watcher {
     int8_t escr;
 };
 
-/* A standing condition. */
+/* A standing condition. COUNT holds from clock SINCE on, BEFORE until then (levels.c). */
 struct level {
-    uint32_t count;
+    uint64_t since;
+    uint32_t count, before;
     uint16_t bits;
     uint8_t who;
 };
@@ -91,6 +92,7 @@ struct p4pmu {
                 [16]; /* by logical processor (0 when shared) and number in a range */
     struct levels levels[P4PMU_EVENTS];
     uint64_t lost_levels;
+    bool resample; /* bsq_active_entries changed in an odd clock: it is seen in the next */
     int8_t event_at[P4PMU_ESCRS][SELECTS];     /* event on this model, or P4PMU_NONE */
     int8_t wire[P4PMU_COUNTERS][ESCR_SELECTS]; /* ESCR a counter hears, or P4PMU_NONE */
     uint32_t power[P4PMU_ESCRS];               /* counters that can hear an ESCR or its pair */
@@ -159,6 +161,10 @@ enum p4pmu_ds p4pmu_bts_store(struct p4pmu *pmu, unsigned lp, const struct p4pmu
 
 /* levels.c */
 uint64_t p4pmu_standing(const struct p4pmu *pmu, int event, const struct watcher *watcher);
+/* Whether EVENT is seen only in even clocks on this model. */
+bool p4pmu_sampled(const struct p4pmu *pmu, int event);
+/* An even clock begins in which changes of the clock before are seen. */
+void p4pmu_resample(struct p4pmu *pmu);
 
 /* tags.c */
 void p4pmu_configure_tags(struct p4pmu *pmu);

@@ -80,7 +80,7 @@ void p4pmu_reset(struct p4pmu *pmu)
     pmu->running = pmu->changed = 0;
     pmu->active = 1; /* the other logical processor waits for SIPI */
     pmu->user = 0;
-    pmu->asleep = false;
+    pmu->asleep = pmu->resample = false;
     memset(pmu->request_clock, 0, sizeof pmu->request_clock);
     pmu->requests = pmu->ds_requests = pmu->ds_suspended = 0;
     for (int lp = 0; lp < 2; lp++) {

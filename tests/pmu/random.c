@@ -89,6 +89,7 @@ static void describe_events(struct pair *p)
                                 .escr = {info->escrs[0], info->escrs[1]}};
         e->ignores_cpl =
             i == P4PMU_EV_IOQ_active_entries || (i == P4PMU_EV_IOQ_allocation && p->slow.model < 2);
+        e->every_other_clock = i == P4PMU_EV_bsq_active_entries && p->slow.model >= 3;
         if (i == P4PMU_EV_IOQ_allocation && p->slow.model < 2)
             e->escr[1] = -1;
         e->role = i == P4PMU_EV_MOB_load_replay     ? REF_MOB_REPLAY
@@ -226,13 +227,13 @@ static void add_counter(struct pair *p)
 
     static const int tagged[] = {P4PMU_EV_execution_event, P4PMU_EV_replay_event,
                                  P4PMU_EV_front_end_event};
-    static const int upstream[] = {P4PMU_EV_MOB_load_replay,   P4PMU_EV_load_port_replay,
-                                   P4PMU_EV_store_port_replay, P4PMU_EV_uop_type,
-                                   P4PMU_EV_packed_SP_uop,     P4PMU_EV_x87_SIMD_moves_uop};
+    static const int special[] = {P4PMU_EV_MOB_load_replay,   P4PMU_EV_load_port_replay,
+                                  P4PMU_EV_store_port_replay, P4PMU_EV_uop_type,
+                                  P4PMU_EV_packed_SP_uop,     P4PMU_EV_x87_SIMD_moves_uop};
     bool for_pebs = chance(p, 10), for_tags = chance(p, 10);
     do {
         event = for_pebs   ? tagged[below(p, 3)]
-                : for_tags ? upstream[below(p, 6)]
+                : for_tags ? special[below(p, 7)]
                            : (int)below(p, P4PMU_EVENTS);
         escr = p4pmu_event((enum p4pmu_event)event)->escrs[below(p, 2)];
     } while (escr == P4PMU_NONE);

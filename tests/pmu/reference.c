@@ -167,7 +167,8 @@ bool ref_level(struct ref_pmu *pmu, const struct ref_fact *level)
     }
     if (pmu->levels == REF_LEVELS)
         return false;
-    pmu->level[pmu->levels++] = *level;
+    pmu->level[pmu->levels] = *level;
+    pmu->level[pmu->levels++].sampled = 0;
     return true;
 }
 
@@ -209,7 +210,7 @@ static unsigned input_of(const struct ref_pmu *pmu, int escr)
     uint64_t sum = pmu->gathered[escr];
     for (int i = 0; i < pmu->levels; i++)
         if (detects(pmu, escr, e, &pmu->level[i]))
-            sum += pmu->level[i].count;
+            sum += e->every_other_clock ? pmu->level[i].sampled : pmu->level[i].count;
     return sum > 15 ? 15 : (unsigned)sum; /* S05 */
 }
 
@@ -306,6 +307,9 @@ void ref_clock(struct ref_pmu *pmu)
     bool counts[REF_COUNTERS];
     unsigned addend[REF_COUNTERS];
 
+    if (pmu->now % 2 == 0)
+        for (int i = 0; i < pmu->levels; i++)
+            pmu->level[i].sampled = pmu->level[i].count;
     for (int c = 0; c < REF_COUNTERS; c++) {
         counts[c] = works(pmu, c) && !pmu->asleep;
         addend[c] = counts[c] ? addend_of(pmu, c, input_of(pmu, heard_by(pmu, c))) : 0;

@@ -22,6 +22,7 @@ struct ref_event {
     enum { REF_ANY_BIT, REF_BUS_QUEUE, REF_BUS_SEQUENCE, REF_NEVER } logic;
     bool ignores_cpl;
     bool drives_pebs;
+    bool every_other_clock; /* standing conditions are looked at in even clocks only */
     enum { REF_NO_ROLE, REF_MOB_REPLAY, REF_LOAD_PORT, REF_STORE_PORT, REF_FRONT_END } role;
     int escr[2]; /* -1: none */
 };
@@ -30,6 +31,7 @@ struct ref_fact {
     int event;
     unsigned bits, lp, cpl;
     uint64_t count;
+    uint64_t sampled; /* of a level: what is seen of an event that is updated every other clock */
 };
 
 struct ref_pmu {
