@@ -126,6 +126,31 @@ static void bus_sequence_fields_must_be_equal(void **state)
     p4pmu_free(pmu);
 }
 
+/* Clock by clock: the condition stands from clock 1 to 4, the register is written in clock 1 or
+ * before. */
+static void bsq_entries_are_seen_every_other_clock_from_model_3(void **state)
+{
+    (void)state;
+    static const uint64_t every[6] = {0, 2, 4, 6, 8, 8}, other[6] = {0, 0, 2, 4, 6, 8};
+    for (unsigned model = 2; model < 5; model++)
+        for (int late = 0; late < 2; late++) {
+            struct p4pmu *pmu = lab_new(model, false);
+            uint32_t escr = lab_escr(P4PMU_EV_bsq_active_entries, 0x200, USR_OS);
+            lab_listen(pmu, 2, P4PMU_ESCR_BSU1, 0);
+            if (!late)
+                lab_set_escr(pmu, P4PMU_ESCR_BSU1, escr);
+            for (unsigned clock = 0; clock < 6; clock++) {
+                if (clock == 1 || clock == 5)
+                    p4pmu_level(pmu, P4PMU_EV_bsq_active_entries, 0x200, 0, clock == 1 ? 2 : 0);
+                if (clock == 1 && late)
+                    lab_set_escr(pmu, P4PMU_ESCR_BSU1, escr);
+                p4pmu_clocks(pmu, 1);
+                assert_int_equal(lab_counter(pmu, 2), model < 3 ? every[clock] : other[clock]);
+            }
+            p4pmu_free(pmu);
+        }
+}
+
 static void an_event_of_later_models_selects_nothing_before_them(void **state)
 {
     (void)state;
@@ -162,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_plain_mask_selects_what_has_a_bit_in_common),
         cmocka_unit_test(bus_queue_masks_follow_the_expression_of_their_model),
         cmocka_unit_test(bus_sequence_fields_must_be_equal),
+        cmocka_unit_test(bsq_entries_are_seen_every_other_clock_from_model_3),
         cmocka_unit_test(an_event_of_later_models_selects_nothing_before_them),
         cmocka_unit_test(the_self_modifying_code_bit_is_6_or_with_the_switch_3),
     };
