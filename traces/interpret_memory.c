@@ -1,0 +1,209 @@
+/* The interpreter's cache of pages; see interpret_memory.h. */
+#include "interpret_memory.h"
+
+#include <stdlib.h>
+
+enum {
+    PAGES_KEPT = 16384, /* allocated pages beyond which dropping frees them: 128 MB */
+    DIFFERENT_FAR = 16, /* equal bytes that end a written-back range: fewer cost less than a call */
+};
+
+struct interpret_memory *interpret_memory_new(const struct interpret_backing *backing,
+                                              void *context)
+{
+    struct interpret_memory *memory = calloc(1, sizeof *memory);
+
+    if (memory) {
+        memory->backing = backing;
+        memory->context = context;
+        memory->generation = 1;
+    }
+    return memory;
+}
+
+static void free_pages(struct interpret_memory *memory)
+{
+    for (size_t i = 0; i < sizeof memory->tables / sizeof *memory->tables; i++) {
+        for (size_t j = 0; memory->tables[i] && j < 1024; j++)
+            free(memory->tables[i][j]);
+        free(memory->tables[i]);
+        memory->tables[i] = NULL;
+    }
+    memory->page_count = 0;
+}
+
+void interpret_memory_free(struct interpret_memory *memory)
+{
+    if (!memory)
+        return;
+    free_pages(memory);
+    free(memory->dirty);
+    free(memory);
+}
+
+/* ---- writing back ------------------------------------------------------------------------------
+ */
+
+static bool differ(const struct interpret_page *page, size_t at)
+{
+    return page->bytes[at] != page->before[at];
+}
+
+/* The end of the changes that begin at AT: followed by many equal bytes, or by the page's end. */
+static size_t changes_end(const struct interpret_page *page, size_t at)
+{
+    size_t end = at + 1;
+
+    for (size_t i = end; i < INTERPRET_PAGE_BYTES && i < end + DIFFERENT_FAR; i++)
+        if (differ(page, i))
+            end = i + 1;
+    return end;
+}
+
+static bool flush_page(struct interpret_memory *memory, struct interpret_page *page)
+{
+    uint64_t base = (uint64_t)page->number << INTERPRET_PAGE_SHIFT;
+    bool good = true;
+    size_t end;
+
+    for (size_t at = 0; at < INTERPRET_PAGE_BYTES; at++) {
+        if (at % 64 == 0 && memcmp(page->bytes + at, page->before + at, 64) == 0) {
+            at += 63;
+            continue;
+        }
+        if (!differ(page, at))
+            continue;
+        end = changes_end(page, at);
+        good &= memory->backing->write_back(memory->context, base + at, page->bytes + at, end - at);
+        at = end - 1;
+    }
+    page->dirty = false;
+    return good;
+}
+
+bool interpret_memory_flush(struct interpret_memory *memory)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < memory->dirty_count; i++)
+        if (memory->dirty[i]->generation == memory->generation && memory->dirty[i]->dirty)
+            good &= flush_page(memory, memory->dirty[i]);
+    memory->dirty_count = 0;
+    return good;
+}
+
+void interpret_memory_drop(struct interpret_memory *memory)
+{
+    memory->generation++;
+    memory->dirty_count = 0;
+    if (memory->page_count > PAGES_KEPT)
+        free_pages(memory);
+}
+
+void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t address, uint64_t count)
+{
+    uint64_t first = address >> INTERPRET_PAGE_SHIFT;
+    uint64_t last = (address + count - 1) >> INTERPRET_PAGE_SHIFT;
+    struct interpret_page *page;
+
+    if (!count)
+        return;
+    for (uint64_t number = first; number <= last && number <= 0xfffff; number++)
+        if ((page = interpret_page_cached(memory, (uint32_t)number)))
+            page->generation = 0;
+}
+
+/* ---- pages -------------------------------------------------------------------------------------
+ */
+
+static struct interpret_page *page_of(struct interpret_memory *memory, uint32_t number)
+{
+    struct interpret_page ***table = &memory->tables[number >> 10];
+    struct interpret_page **page;
+
+    if (!*table && !(*table = calloc(1024, sizeof **table)))
+        return NULL;
+    page = &(*table)[number & 1023];
+    if (!*page && (*page = malloc(sizeof **page))) {
+        (*page)->generation = 0;
+        (*page)->number = number;
+        memory->page_count++;
+    }
+    return *page;
+}
+
+struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint32_t number)
+{
+    struct interpret_page *page = page_of(memory, number);
+
+    if (!page || !memory->backing->fetch(memory->context, number, page->bytes))
+        return NULL;
+    page->generation = memory->generation;
+    page->writable = false;
+    page->dirty = false;
+    return page;
+}
+
+static bool list_dirty(struct interpret_memory *memory, struct interpret_page *page)
+{
+    size_t wanted = memory->dirty_capacity ? 2 * memory->dirty_capacity : 64;
+    struct interpret_page **bigger;
+
+    if (memory->dirty_count == memory->dirty_capacity) {
+        bigger = realloc(memory->dirty, wanted * sizeof(*bigger));
+        if (!bigger)
+            return false;
+        memory->dirty = bigger;
+        memory->dirty_capacity = wanted;
+    }
+    memory->dirty[memory->dirty_count++] = page;
+    return true;
+}
+
+struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uint32_t number)
+{
+    struct interpret_page *page = interpret_page_read(memory, number);
+
+    if (!page || page->dirty)
+        return page;
+    if (!page->writable) {
+        if (!memory->backing->writable(memory->context, number, page->bytes[0]))
+            return NULL;
+        page->writable = true;
+    }
+    if (!list_dirty(memory, page))
+        return NULL;
+    memcpy(page->before, page->bytes, sizeof page->before);
+    page->dirty = true;
+    return page;
+}
+
+bool interpret_load_across(struct interpret_memory *memory, uint32_t address, void *bytes,
+                           unsigned count)
+{
+    unsigned offset = address & (INTERPRET_PAGE_BYTES - 1), part = INTERPRET_PAGE_BYTES - offset;
+    uint32_t number = address >> INTERPRET_PAGE_SHIFT;
+    struct interpret_page *one = interpret_page_read(memory, number);
+    struct interpret_page *other = interpret_page_read(memory, (number + 1) & 0xfffff);
+
+    if (!one || !other)
+        return false;
+    memcpy(bytes, one->bytes + offset, part);
+    memcpy((uint8_t *)bytes + part, other->bytes, count - part);
+    return true;
+}
+
+bool interpret_store_across(struct interpret_memory *memory, uint32_t address, const void *bytes,
+                            unsigned count)
+{
+    unsigned offset = address & (INTERPRET_PAGE_BYTES - 1), part = INTERPRET_PAGE_BYTES - offset;
+    uint32_t number = address >> INTERPRET_PAGE_SHIFT;
+    struct interpret_page *one = interpret_page_write(memory, number);
+    struct interpret_page *other = interpret_page_write(memory, (number + 1) & 0xfffff);
+
+    if (!one || !other)
+        return false;
+    memcpy(one->bytes + offset, bytes, part);
+    memcpy(other->bytes, (const uint8_t *)bytes + part, count - part);
+    return true;
+}

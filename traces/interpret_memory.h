@@ -1,0 +1,155 @@
+/*
+ * The interpreter's copy of an address space: 4096-byte pages, fetched when first touched, written
+ * back when somebody else is to see them.
+ *
+ * A page that is written keeps a copy of what it held before, and only bytes that differ go back.
+ * The kernel may fill a sleeping thread's buffer in the same page meanwhile: its bytes then stay.
+ *
+ * Not modelled: memory that changes while it is cached (another process with the same mapping, a
+ * device). Whoever owns the cache drops it whenever that could matter.
+ */
+#ifndef TRACES_INTERPRET_MEMORY_H
+#define TRACES_INTERPRET_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define INTERPRET_PAGE_BYTES 4096
+#define INTERPRET_PAGE_SHIFT 12
+
+struct interpret_page {
+    uint64_t generation; /* holds memory's bytes while this equals interpret_memory.generation */
+    uint32_t number;     /* address >> INTERPRET_PAGE_SHIFT */
+    bool writable;       /* found out, so far */
+    bool dirty;
+    uint8_t bytes[INTERPRET_PAGE_BYTES];
+    uint8_t before[INTERPRET_PAGE_BYTES]; /* while dirty: as fetched or last written back */
+};
+
+/* Where pages come from and go to. Each gives false when the program itself could not do it. */
+struct interpret_backing {
+    bool (*fetch)(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_BYTES]);
+    bool (*writable)(void *context, uint32_t number, uint8_t first_byte);
+    bool (*write_back)(void *context, uint64_t address, const uint8_t *bytes, size_t count);
+};
+
+struct interpret_memory {
+    const struct interpret_backing *backing;
+    void *context;
+    uint64_t generation;
+    struct interpret_page **tables[1024]; /* by bits 31-22 of the address, then by bits 21-12 */
+    struct interpret_page **dirty;
+    size_t dirty_count, dirty_capacity;
+    size_t page_count;
+};
+
+/* NULL without memory. */
+struct interpret_memory *interpret_memory_new(const struct interpret_backing *backing,
+                                              void *context);
+void interpret_memory_free(struct interpret_memory *memory);
+
+/* Writes changed bytes back; pages stay cached. False when some could not be written. */
+bool interpret_memory_flush(struct interpret_memory *memory);
+
+/* Forgets all pages, what is not written back included. */
+void interpret_memory_drop(struct interpret_memory *memory);
+
+/* Forgets the pages of ADDRESS to ADDRESS + COUNT (exclusive), likewise. */
+void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t address,
+                                 uint64_t count);
+
+/* The slow ways: fetch the page, find out whether it may be written. NULL: the program could not.
+ */
+struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint32_t number);
+struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uint32_t number);
+
+static inline struct interpret_page *interpret_page_cached(struct interpret_memory *memory,
+                                                           uint32_t number)
+{
+    struct interpret_page **table = memory->tables[number >> 10];
+    struct interpret_page *page = table ? table[number & 1023] : NULL;
+
+    return page && page->generation == memory->generation ? page : NULL;
+}
+
+/* The page for reading. */
+static inline struct interpret_page *interpret_page_read(struct interpret_memory *memory,
+                                                         uint32_t number)
+{
+    struct interpret_page *page = interpret_page_cached(memory, number);
+    return page ? page : interpret_page_fetch(memory, number);
+}
+
+/* The page for writing, which makes it dirty. */
+static inline struct interpret_page *interpret_page_write(struct interpret_memory *memory,
+                                                          uint32_t number)
+{
+    struct interpret_page *page = interpret_page_cached(memory, number);
+    return page && page->dirty ? page : interpret_page_dirty(memory, number);
+}
+
+/* COUNT bytes (at most a page) from or to ADDRESS. False, and nothing changed, when a page of them
+ * is out of reach. */
+bool interpret_load_across(struct interpret_memory *memory, uint32_t address, void *bytes,
+                           unsigned count);
+bool interpret_store_across(struct interpret_memory *memory, uint32_t address, const void *bytes,
+                            unsigned count);
+
+static inline bool interpret_load_bytes(struct interpret_memory *memory, uint32_t address,
+                                        void *bytes, unsigned count)
+{
+    unsigned offset = address & (INTERPRET_PAGE_BYTES - 1);
+    struct interpret_page *page;
+
+    if (offset + count > INTERPRET_PAGE_BYTES)
+        return interpret_load_across(memory, address, bytes, count);
+    page = interpret_page_read(memory, address >> INTERPRET_PAGE_SHIFT);
+    if (!page)
+        return false;
+    memcpy(bytes, page->bytes + offset, count);
+    return true;
+}
+
+static inline bool interpret_store_bytes(struct interpret_memory *memory, uint32_t address,
+                                         const void *bytes, unsigned count)
+{
+    unsigned offset = address & (INTERPRET_PAGE_BYTES - 1);
+    struct interpret_page *page;
+
+    if (offset + count > INTERPRET_PAGE_BYTES)
+        return interpret_store_across(memory, address, bytes, count);
+    page = interpret_page_write(memory, address >> INTERPRET_PAGE_SHIFT);
+    if (!page)
+        return false;
+    memcpy(page->bytes + offset, bytes, count);
+    return true;
+}
+
+/* An operand of 1, 2 or 4 bytes, little-endian, zero-extended. */
+static inline bool interpret_load(struct interpret_memory *memory, uint32_t address, unsigned size,
+                                  uint32_t *value)
+{
+    uint8_t bytes[4] = {0};
+    bool good = size == 4   ? interpret_load_bytes(memory, address, bytes, 4)
+                : size == 1 ? interpret_load_bytes(memory, address, bytes, 1)
+                            : interpret_load_bytes(memory, address, bytes, 2);
+
+    *value = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+             (uint32_t)bytes[3] << 24;
+    return good;
+}
+
+static inline bool interpret_store(struct interpret_memory *memory, uint32_t address, unsigned size,
+                                   uint32_t value)
+{
+    const uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+                              (uint8_t)(value >> 24)};
+
+    return size == 4   ? interpret_store_bytes(memory, address, bytes, 4)
+           : size == 1 ? interpret_store_bytes(memory, address, bytes, 1)
+                       : interpret_store_bytes(memory, address, bytes, 2);
+}
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * What the handlers of the interpreter share: registers by number and size, the ModRM operand, and
+ * the six arithmetic flags.
+ */
+#ifndef TRACES_INTERPRET_PARTS_H
+#define TRACES_INTERPRET_PARTS_H
+
+#include "interpret.h"
+
+enum {
+    FLAG_CF = 1 << 0,
+    FLAG_PF = 1 << 2,
+    FLAG_AF = 1 << 4,
+    FLAG_ZF = 1 << 6,
+    FLAG_SF = 1 << 7,
+    FLAG_DF = 1 << 10,
+    FLAG_OF = 1 << 11,
+    FLAGS_ARITHMETIC = FLAG_CF | FLAG_PF | FLAG_AF | FLAG_ZF | FLAG_SF | FLAG_OF,
+};
+
+/* The arithmetic operations in the order of their opcodes (00, 08, ... 38), then more. */
+enum interpret_alu { ALU_ADD, ALU_OR, ALU_ADC, ALU_SBB, ALU_AND, ALU_SUB, ALU_XOR, ALU_CMP };
+
+/* Handlers, by the file they stand in. */
+#define INTERPRET_HANDLERS(H)                                                                      \
+    /* interpret_integer.c */                                                                      \
+    H(alu) H(test) H(inc) H(dec) H(not) H(neg) H(mov) H(extend) H(lea) H(xchg) H(push) H(push_rm)  \
+    H(pop) H(pop_rm) H(leave) H(call) H(call_rm) H(ret) H(jmp) H(jmp_rm) H(jcc) H(jecxz) H(loop)   \
+    H(setcc) H(cmov) H(nop) H(cwde) H(cdq) H(sahf) H(lahf) H(flag) H(bswap) H(cmpxchg) H(xadd)     \
+    H(xlat)                                                                                        \
+    /* interpret_bits.c */                                                                         \
+    H(shift) H(double_shift) H(mul) H(imul) H(div) H(bit_test) H(bit_scan)                         \
+    /* interpret_string.c */                                                                       \
+    H(string)
+
+#define INTERPRET_DECLARE(name) interpret_fn interpret_##name;
+INTERPRET_HANDLERS(INTERPRET_DECLARE)
+#undef INTERPRET_DECLARE
+
+/* ---- registers ---------------------------------------------------------------------------------
+ */
+
+static inline uint32_t size_mask(unsigned size)
+{
+    return size == 4 ? 0xffffffff : size == 2 ? 0xffff : 0xff;
+}
+
+static inline uint32_t sign_bit(unsigned size)
+{
+    return 1u << (8 * size - 1);
+}
+
+/* Byte registers 4 to 7 are the second bytes of the first four. */
+static inline uint32_t get_register(const struct interpreter *machine, unsigned number,
+                                    unsigned size)
+{
+    const uint64_t *gpr = machine->state.registers.gpr;
+
+    if (size == 4)
+        return (uint32_t)gpr[number];
+    if (size == 2)
+        return (uint32_t)gpr[number] & 0xffff;
+    return (uint32_t)(gpr[number & 3] >> (number & 4 ? 8 : 0)) & 0xff;
+}
+
+static inline void set_register(struct interpreter *machine, unsigned number, unsigned size,
+                                uint32_t value)
+{
+    uint64_t *gpr = machine->state.registers.gpr;
+    unsigned shift = size == 1 && (number & 4) ? 8 : 0;
+
+    if (size == 4) {
+        gpr[number] = value;
+        return;
+    }
+    if (size == 1)
+        number &= 3;
+    gpr[number] = (gpr[number] & ~(uint64_t)(size_mask(size) << shift)) |
+                  (uint64_t)(value & size_mask(size)) << shift;
+}
+
+/* ---- the r/m operand ---------------------------------------------------------------------------
+ */
+
+static inline bool load_rm(struct interpreter *machine, const struct interpret_op *op,
+                           const struct trace_access *access, unsigned size, uint32_t *value)
+{
+    if (op->memory)
+        return interpret_load(machine->memory, (uint32_t)access[0].address, size, value);
+    *value = get_register(machine, op->rm, size);
+    return true;
+}
+
+/* ACCESS[0] is also where a read-modify-write instruction writes. */
+static inline bool store_rm(struct interpreter *machine, const struct interpret_op *op,
+                            const struct trace_access *access, unsigned size, uint32_t value)
+{
+    if (op->memory)
+        return interpret_store(machine->memory, (uint32_t)access[0].address, size, value);
+    set_register(machine, op->rm, size, value);
+    return true;
+}
+
+/* ---- flags -------------------------------------------------------------------------------------
+ */
+
+static inline uint32_t get_flags(const struct interpreter *machine)
+{
+    return (uint32_t)machine->state.registers.flags;
+}
+
+/* The flags of MASK become those of VALUE. */
+static inline void set_flags(struct interpreter *machine, uint32_t mask, uint32_t value)
+{
+    uint64_t *flags = &machine->state.registers.flags;
+    *flags = (*flags & ~(uint64_t)mask) | (value & mask);
+}
+
+/* Sign, zero, parity of a result cut to its size. */
+static inline uint32_t flags_of_result(uint32_t result, unsigned size)
+{
+    unsigned folded = (result ^ result >> 4) & 15;
+    uint32_t parity = 0x9669u >> folded & 1; /* 1 where the low byte has an even number of ones */
+
+    return (result & sign_bit(size) ? FLAG_SF : 0) | (result == 0 ? FLAG_ZF : 0) | parity << 2;
+}
+
+/* Carries out of each bit of a + b = r, or borrows of a - b = r, become CF, AF and OF. */
+static inline uint32_t flags_of_carries(uint32_t carries, uint32_t overflow, unsigned size)
+{
+    return (carries & sign_bit(size) ? FLAG_CF : 0) | (carries & 8 ? FLAG_AF : 0) |
+           (overflow & sign_bit(size) ? FLAG_OF : 0);
+}
+
+static inline uint32_t flags_of_sum(uint32_t a, uint32_t b, uint32_t result, unsigned size)
+{
+    return flags_of_result(result, size) |
+           flags_of_carries((a & b) | ((a | b) & ~result), (a ^ result) & (b ^ result), size);
+}
+
+static inline uint32_t flags_of_difference(uint32_t a, uint32_t b, uint32_t result, unsigned size)
+{
+    return flags_of_result(result, size) |
+           flags_of_carries((~a & b) | ((~a | b) & result), (a ^ b) & (a ^ result), size);
+}
+
+/* Condition codes in the order of the opcodes: o, b, z, be, s, p, l, le; odd numbers negate. */
+static inline bool condition_holds(uint32_t flags, unsigned condition)
+{
+    bool less = !(flags & FLAG_SF) != !(flags & FLAG_OF);
+    bool holds = false;
+
+    switch (condition >> 1) {
+    case 0:
+        holds = flags & FLAG_OF;
+        break;
+    case 1:
+        holds = flags & FLAG_CF;
+        break;
+    case 2:
+        holds = flags & FLAG_ZF;
+        break;
+    case 3:
+        holds = flags & (FLAG_CF | FLAG_ZF);
+        break;
+    case 4:
+        holds = flags & FLAG_SF;
+        break;
+    case 5:
+        holds = flags & FLAG_PF;
+        break;
+    case 6:
+        holds = less;
+        break;
+    default:
+        holds = less || (flags & FLAG_ZF);
+        break;
+    }
+    return holds != (condition & 1);
+}
+
+#endif
