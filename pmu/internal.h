@@ -12,12 +12,8 @@
 
 #define P4PMU_NEVER UINT64_MAX
 
-enum {
-    WHOS = 8,
-    SELECTS = 64,
-    ESCR_SELECTS = 8,
-    INPUT_MAX = 15
-}; /* four input lines of weight 1, 2, 4, 8 */
+enum { WHOS = 8, SELECTS = 64, ESCR_SELECTS = 8, MSR_RANGE = 16 };
+enum { INPUT_MAX = 15 }; /* four input lines of weight 1, 2, 4, 8 */
 
 /* The other registers: one number per row of p4pmu_msrs.def. */
 enum p4pmu_other_msr {
@@ -88,8 +84,7 @@ struct p4pmu {
 
     struct p4pmu_config config;
     uint32_t escr[P4PMU_ESCRS];
-    uint64_t msr[P4PMU_MSRS][2]
-                [16]; /* by logical processor (0 when shared) and number in a range */
+    uint64_t msr[P4PMU_MSRS][2][MSR_RANGE]; /* by LP (0 when shared) and number in a range */
     struct levels levels[P4PMU_EVENTS];
     uint64_t lost_levels;
     bool resample; /* bsq_active_entries changed in an odd clock: it is seen in the next */

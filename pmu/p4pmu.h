@@ -36,8 +36,7 @@ extern "C" {
 #define P4PMU_COUNTER_MASK ((UINT64_C(1) << P4PMU_COUNTER_BITS) - 1)
 #define P4PMU_NONE         (-1)
 
-/* ---- register fields ---------------------------------------------------------------------------
- */
+/* ---- register fields ---------------------------------------------------------------------- */
 
 /* F(register, field, shift, length, meaning): expands to P4PMU_ESCR_EVENT_MASK_SHIFT, _LENGTH,
  * _MASK. */
@@ -121,8 +120,7 @@ void p4pmu_cpuid(const struct p4pmu_config *config, uint32_t *ecx, uint32_t *edx
 /* Whether the part of CONFIG has ERRATUM and asks for it. */
 bool p4pmu_has_erratum(const struct p4pmu_config *config, enum p4pmu_erratum erratum);
 
-/* ---- the machine's side: facts ----------------------------------------------------------------
- */
+/* ---- the machine's side: facts ------------------------------------------------------------ */
 
 /* Who a fact belongs to: logical processor 0 or 1 and its CPL 0..3. */
 #define P4PMU_WHO(lp, cpl) ((unsigned)(((lp) << 2) | (cpl)))
@@ -178,8 +176,7 @@ void p4pmu_sleep(struct p4pmu *pmu, bool asleep);
  * fact names (SDM3 table 18-67). */
 void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce);
 
-/* ---- the machine's side: tags ------------------------------------------------------------------
- */
+/* ---- the machine's side: tags ------------------------------------------------------------- */
 
 /* Kinds of memory-side cause that replay tagging can be set up for (IA32_PEBS_ENABLE bits). */
 enum p4pmu_replay_cause {
@@ -203,8 +200,7 @@ bool p4pmu_front_end_tag(const struct p4pmu *pmu, unsigned bits, unsigned who);
 unsigned p4pmu_execution_tags(const struct p4pmu *pmu, enum p4pmu_event event, unsigned bits,
                               unsigned who);
 
-/* ---- the machine's side: interrupts ------------------------------------------------------------
- */
+/* ---- the machine's side: interrupts ------------------------------------------------------- */
 
 /*
  * The performance-monitor interrupt of logical processor LP is wanted now. An overflow asks for it
@@ -228,8 +224,7 @@ void p4pmu_set_lvt(struct p4pmu *pmu, unsigned lp, uint32_t value);
  * never more. p4pmu_clocks is exact in any case: this is for machines that must not be late. */
 uint64_t p4pmu_quiet_clocks(const struct p4pmu *pmu);
 
-/* ---- the machine's side: DS area, branch records ------------------------------------------------
- */
+/* ---- the machine's side: DS area, branch records ------------------------------------------ */
 
 /* Memory the DS area lives in, at linear addresses of LP. False: the page is not there. */
 struct p4pmu_memory {
@@ -280,8 +275,7 @@ void p4pmu_ds_suspend(struct p4pmu *pmu, unsigned lp, bool suspended);
 /* INIT of LP: the counters go on; tracing and PEBS of LP are off, LP's DS area is forgotten. */
 void p4pmu_init(struct p4pmu *pmu, unsigned lp);
 
-/* ---- the tables -------------------------------------------------------------------------------
- */
+/* ---- the tables --------------------------------------------------------------------------- */
 
 enum p4pmu_class { P4PMU_NON_RETIREMENT, P4PMU_AT_RETIREMENT };
 enum p4pmu_thread_qualification { P4PMU_TS, P4PMU_TI };
