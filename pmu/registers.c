@@ -9,6 +9,10 @@
 
 #include <string.h>
 
+#define P4PMU_MSR(name, register, first, count, ...)                                               \
+    static_assert((count) <= MSR_RANGE, #register " has room");
+#include "p4pmu_msrs.def"
+
 enum { ESCR_FAULTS = 31 }; /* writing 1 to ESCR bit 31 raised #GP on the probed F43h part */
 
 const char *p4pmu_fault_text(enum p4pmu_fault fault)
