@@ -150,9 +150,9 @@ static nb_clock decode(struct nb_machine *m)
     const struct nb_code *code = dyn_at(m, fe->dyn)->code;
     if (fe_room(m) < code->trace_uops)
         return NB_NEVER; /* until the allocator makes room */
-    for (uint32_t i = fe->uop; i < code->trace_uops; i++)
+    for (uint32_t i = (uint32_t)fe->uop; i < code->trace_uops; i++)
         line_add(m, code, i);
-    fe_push(m, code->trace_uops - fe->uop, FROM_TC_BUILD, m->p.decode_stages);
+    fe_push(m, code->trace_uops - (uint32_t)fe->uop, FROM_TC_BUILD, m->p.decode_stages);
     fe->busy_until = m->now + 1 + code->prefixes / m->p.prefixes_per_clock;
     if (fe->uop < fe->total)
         fe_enter_rom(m);

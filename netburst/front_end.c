@@ -67,13 +67,13 @@ uint32_t fe_room(const struct nb_machine *m)
     return capacity > used ? capacity - used : 0;
 }
 
-static const struct nb_uop *uop_of(const struct nb_code *code, uint32_t index, uint32_t *element)
+static const struct nb_uop *uop_of(const struct nb_code *code, uint64_t index, uint32_t *element)
 {
     *element = 0;
     if (index < code->uop_count || !code->body_count)
         return &code->uops[index];
-    uint32_t in_body = index - code->uop_count;
-    *element = in_body / code->body_count * code->body_elements;
+    uint64_t in_body = index - code->uop_count;
+    *element = (uint32_t)(in_body / code->body_count * code->body_elements);
     return &code->uops[code->uop_count + in_body % code->body_count];
 }
 
@@ -100,12 +100,12 @@ uint32_t fe_push(struct nb_machine *m, uint32_t count, unsigned source_bit, uint
     return n;
 }
 
-static uint32_t total_uops(const struct nb_code *code, uint32_t repetitions)
+static uint64_t total_uops(const struct nb_code *code, uint32_t repetitions)
 {
     if (!(code->flags & NB_CODE_REPEATS) || !code->body_count)
         return code->uop_count;
     uint32_t elements = code->body_elements ? code->body_elements : 1;
-    return code->uop_count + (repetitions + elements - 1) / elements * code->body_count;
+    return code->uop_count + ((uint64_t)repetitions + elements - 1) / elements * code->body_count;
 }
 
 static enum nb_input_result pull(struct nb_machine *m, struct nb_instruction *in)
@@ -281,8 +281,8 @@ void fe_enter_rom(struct nb_machine *m)
 nb_clock fe_rom_cycle(struct nb_machine *m)
 {
     struct front_end *fe = &m->fe;
-    uint32_t left = fe->total - fe->uop;
-    uint32_t n = fe_push(m, left < m->p.rom_uops ? left : m->p.rom_uops, FROM_ROM, 0);
+    uint64_t left = fe->total - fe->uop;
+    uint32_t n = fe_push(m, (uint32_t)min64(left, m->p.rom_uops), FROM_ROM, 0);
     if (n == left) {
         fe_finish(m);
         fe->line = NULL;

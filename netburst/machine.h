@@ -240,8 +240,8 @@ struct front_end {
     /* the instruction being delivered */
     bool has_dyn;
     uint32_t dyn;
-    uint32_t uop;   /* next uop of it */
-    uint32_t total; /* uops it has in all, repetitions included */
+    uint64_t uop;   /* next uop of it */
+    uint64_t total; /* uops it has in all, repetitions included */
     bool in_rom;
     /* the line being delivered */
     const struct trace_line *line;
