@@ -38,6 +38,19 @@ interrupt INT $p4sim trace record -o "$work/rec.p4t" -- "$PROGRAMS/hash_table" 1
 same "status of record after SIGINT" "$got" 130
 "$P4SIM" trace verify "$work/rec.p4t" >/dev/null || fail "the interrupted recording does not verify"
 
+# a program that waits for input it never gets
+mkfifo "$work/silent"
+sleep 60 >"$work/silent" &
+sleeper=$!
+"$P4SIM" stat --csv -o "$work/waiting" -e instr_retired -- "$PROGRAMS/waits" <"$work/silent" 2>/dev/null &
+pid=$!
+sleep 2
+kill -TERM $pid
+wait $pid
+same "status while the program waits" "$?" 143
+[ "$(count instr_retired "$work/waiting")" -gt 0 ] || fail "no counts of a waiting program"
+kill $sleeper
+
 # two passes: the events of the pass that was not run are not counted, never 0
 interrupt INT $p4sim stat --csv -o "$work/two" \
     -e instr_retired,uops_retired:NBOGUS,uops_retired:BOGUS -- "$PROGRAMS/hash_table" 1000000

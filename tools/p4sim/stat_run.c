@@ -16,10 +16,14 @@
 #include <unistd.h>
 
 static volatile int interrupted; /* the signal that asks us to stop; 0: none */
+/* The program being run, which may be waiting for something and must be ended for us to go on. */
+static struct trace_source *volatile running;
 
 static void on_signal(int number)
 {
     interrupted = number;
+    if (running)
+        trace_source_interrupt(running);
 }
 
 /* Once: a second Ctrl-C ends p4sim the hard way. */
@@ -193,7 +197,7 @@ static void judge(const struct stat_options *options, struct stat_result *result
 {
     char *out = result->trouble;
     size_t size = sizeof result->trouble;
-    if (interrupted && result->stop != SIM_STOP_SOURCE_ERROR)
+    if (interrupted)
         result->stop = SIM_STOP_INTERRUPTED;
     result->partial = result->stop != SIM_STOP_END;
     switch (result->stop) {
@@ -250,11 +254,13 @@ static int run_bench(const struct stat_options *options, struct stat_result *res
     bool show = !options->no_progress && isatty(STDERR_FILENO);
     if (!sim_program(sim_bench_pmu(bench), &result->passes[pass].plan, error))
         return complain(EXIT_USAGE, "stat", "%s", error);
+    running = options->source == STAT_PROGRAM && pass == 0 ? source : NULL;
     result->stop = sim_bench_run(
         bench, &(struct sim_run_options){.max_instructions = options->max_instructions,
                                          .stop = &interrupted,
                                          .progress = show ? stat_progress_show : NULL,
                                          .progress_context = &line});
+    running = NULL;
     if (show)
         stat_progress_clear();
     if (!read_rows(bench, result, pass, error))

@@ -21,10 +21,15 @@ static const char help[] = "usage: p4sim trace record -o FILE [-m MODEL] [--] PR
                            "written, 130 after Ctrl-C.\n";
 
 static volatile sig_atomic_t interrupted;
+/* The program being recorded, which may be waiting for something and must be ended for us to go on.
+ */
+static struct trace_source *volatile running;
 
 static void on_signal(int number)
 {
     interrupted = number;
+    if (running)
+        trace_source_interrupt(running);
 }
 
 /* ---- record ------------------------------------------------------------------------------------
@@ -65,9 +70,11 @@ static int follow(struct trace_source *source, const char *output)
     struct trace_instruction instruction;
     enum trace_result result = TRACE_OK;
     unsigned long long count = 0;
+    running = source;
     while (!interrupted && (result = trace_source_next(source, &instruction)) == TRACE_OK)
         count++;
-    if (result == TRACE_ERROR)
+    running = NULL;
+    if (result == TRACE_ERROR && !interrupted)
         return complain(source->error_status ? source->error_status : EXIT_INPUT, "trace", "%s",
                         source->error);
     if (interrupted)
