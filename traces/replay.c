@@ -407,12 +407,13 @@ static bool read_record(struct replay *replay, struct trace_instruction *out, bo
 {
     uint8_t byte = *replay->at++;
 
-    if (byte & RECORD_RUN)
+    if (byte > RECORD_RUN)
         return read_run(replay, byte);
-    switch (byte & RECORD_KIND_MASK) {
-    case RECORD_INSTRUCTION:
+    if (byte <= RECORD_INSTRUCTION_LAST) {
         *delivered = true;
         return read_instruction(replay, byte, out);
+    }
+    switch (byte) {
     case RECORD_START:
         return read_start(replay);
     case RECORD_PAGE:

@@ -54,8 +54,8 @@ enum {
     RECORD_LONG_RUN = 0xff,
     RECORD_SHORT_RUN_MAX = 0x7e,
 
-    RECORD_KIND_MASK = 0x70,
     RECORD_INSTRUCTION = 0x00,
+    RECORD_INSTRUCTION_LAST = 0x0f,
     RECORD_START = 0x10, /* thread, code: the next instruction, where the one before does not say */
     RECORD_PAGE = 0x20,  /* process, page number, offset, count, bytes */
     RECORD_GONE = 0x30,  /* process: its address space and pages are no more */
