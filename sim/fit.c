@@ -376,3 +376,19 @@ bool sim_fit(const struct sim_request *requests, size_t count,
 {
     return sim_fit_around(requests, count, preset, 0, plan, conflict);
 }
+
+bool sim_fits(const struct sim_request *requests, size_t count, uint32_t reserved)
+{
+    bool in[SIM_FIT_MAX + 1] = {false};
+    struct sim_conflict c;
+    struct board b;
+    if (count > SIM_FIT_MAX)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        in[i] = true;
+        fit_set_board(&b, requests, in, i + 1, reserved);
+        if (!fit_singles_agree(requests, i + 1, NULL, &c) || !fit_solve(&b))
+            return false;
+    }
+    return true;
+}

@@ -57,6 +57,9 @@ bool sim_fit_around(const struct sim_request *requests, size_t count,
                     const struct sim_replay_registers *preset, uint32_t reserved,
                     struct sim_plan *plan, struct sim_conflict *conflict);
 
+/* Whether all COUNT requests fit at once beside RESERVED, without a plan and without a reason. */
+bool sim_fits(const struct sim_request *requests, size_t count, uint32_t reserved);
+
 /* Write PLAN into PMU as software does: tagging registers, ESCRs, counters to zero, then CCCRs with
  * ENABLE. False with ERROR (register, value, fault) when a write faults. */
 bool sim_program(struct p4pmu *pmu, const struct sim_plan *plan, char error[512]);
