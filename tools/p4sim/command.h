@@ -23,6 +23,7 @@ int complain(int status, const char *command, const char *format, ...)
 int command_stat(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_trace(int argc, char **argv);
+int command_check(int argc, char **argv);
 
 /* Close FILE; false when anything written to it was lost. Standard streams are flushed, not closed.
  */

@@ -17,6 +17,7 @@ struct command {
 static const struct command commands[] = {
     {"stat", command_stat, "count events over a run of a program, a recording or a snippet"},
     {"list", command_list, "events, sub-events, metrics and processor models"},
+    {"check", command_check, "judge a counter configuration: what it counts, and what is wrong with it"},
     {"trace", command_trace, "record a run, show or verify a recording"},
 };
 
