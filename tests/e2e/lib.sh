@@ -51,18 +51,24 @@ counts()
     cut -d , -f 3,4 "$1"
 }
 
-# needs_live: skip where ptrace or 32-bit programs are missing, or the programs could not be built.
-needs_live()
+# live: whether live 32-bit programs can run here; $reason says why not.
+live()
 {
     reason=$("$LIVE_POSSIBLE")
     case $? in
-    0) ;;
-    77) skip "live 32-bit programs cannot run here: $reason" ;;
+    0) return 0 ;;
+    77) return 1 ;;
     *)
         echo "FAILED: $LIVE_POSSIBLE does not run"
         exit 1
         ;;
     esac
+}
+
+# needs_live: skip where ptrace or 32-bit programs are missing, or the programs could not be built.
+needs_live()
+{
+    live || skip "live 32-bit programs cannot run here: $reason"
     [ -x "$PROGRAMS/exit7" ] || skip "32-bit programs cannot be built here (gcc -m32)"
 }
 
