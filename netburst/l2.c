@@ -18,6 +18,7 @@
 #define BSQ_WR_MISS_BIT       (1u << 10)
 #define STREAMS               8u
 #define AHEAD_BYTES           256u
+#define FAR_AHEAD_TICKS       128u
 
 static unsigned sector_of(const struct nb_machine *m, uint64_t physical)
 {
@@ -109,12 +110,22 @@ static nb_tick miss(struct nb_machine *m, struct cache_line *line, uint64_t phys
     return line->ready[s];
 }
 
+/* The L2's next free time from TICK on is taken. A request for far ahead (the second read of a page
+ * walk whose first one missed) does not keep others out meanwhile. */
+static nb_tick take_port(struct nb_machine *m, nb_tick tick)
+{
+    if (tick > 2 * m->now + FAR_AHEAD_TICKS)
+        return tick;
+    nb_tick start = max64(tick, m->l2_free);
+    m->l2_free = start + 2 * (nb_tick)m->p.l2_interval_clocks;
+    return start;
+}
+
 /* A read asked for at TICK: when its data leave the L2. */
 nb_tick l2_read(struct nb_machine *m, uint64_t physical, nb_tick tick, enum bus_kind kind,
                 bool *missed)
 {
-    nb_tick start = max64(tick, m->l2_free);
-    m->l2_free = start + 2 * (nb_tick)m->p.l2_interval_clocks;
+    nb_tick start = take_port(m, tick);
     struct cache_line *line = cache_find(&m->l2, physical);
     unsigned s = sector_of(m, physical);
     nb_tick done = start + 2 * (nb_tick)m->p.l2_clocks;
@@ -143,7 +154,7 @@ void l2_write(struct nb_machine *m, uint64_t physical, nb_tick tick)
 {
     struct cache_line *line = cache_find(&m->l2, physical);
     unsigned s = sector_of(m, physical);
-    m->l2_free = max64(tick, m->l2_free) + 2 * (nb_tick)m->p.l2_interval_clocks;
+    take_port(m, tick);
     if (line && line->state[s] != MESI_I) {
         post(m, P4PMU_EV_BSQ_cache_reference, BSQ_WR_HIT_BIT, 1);
         line->state[s] = MESI_M;

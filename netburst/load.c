@@ -59,6 +59,24 @@ uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_t
     return (t->frame << 12) | (linear & 0xFFF);
 }
 
+/* The physical address in *PHYSICAL; false when it is not there yet (*AGAIN: not before then). */
+static bool translated(struct nb_machine *m, struct rob_entry *e, uint64_t linear, nb_tick tick,
+                       uint64_t *physical, nb_tick *again)
+{
+    uint64_t key = page_key(dyn_at(m, e->dyn)->in.process, linear);
+    struct tlb_entry *t = tlb_find(&m->dtlb, key);
+    if (!t) {
+        *again = m->walk_free;
+        if (m->walk_free > tick)
+            return false;
+        tag(m, e, P4PMU_REPLAY_DTLB_MISS);
+        t = tlb_fill(&m->dtlb, key, page_frame(m, key), page_walk(m, key, tick, false));
+    }
+    *again = t->ready;
+    *physical = (t->frame << 12) | (linear & 0xFFF);
+    return t->ready <= tick;
+}
+
 enum forward { FORWARD_NONE, FORWARD_DONE, FORWARD_WAIT };
 
 static bool overlaps(const struct store *s, uint64_t linear, uint32_t size)
@@ -146,12 +164,11 @@ static nb_tick l1_miss(struct nb_machine *m, struct rob_entry *e, uint64_t linea
     bool missed;
     if (l1_alias(m, physical, alias))
         post(m, P4PMU_EV_memory_cancel, CANCEL_64K, 1);
-    nb_tick *buffer = free_miss_buffer(m);
-    nb_tick known = max64(tick, *buffer) + 2 * (nb_tick)m->p.l1_integer_clocks;
+    nb_tick known = tick + 2 * (nb_tick)m->p.l1_integer_clocks;
     nb_tick there = l2_read(m, physical, known, BUS_READ, &missed);
     if (missed)
         tag(m, e, P4PMU_REPLAY_L2_MISS);
-    *buffer = there;
+    *free_miss_buffer(m) = there;
     struct cache_line *line = l1_place(m, physical, alias);
     cache_claim(&m->l1, line, physical);
     line->state[0] = MESI_S;
@@ -160,13 +177,18 @@ static nb_tick l1_miss(struct nb_machine *m, struct rob_entry *e, uint64_t linea
     return replay_pass(tick, there, loop);
 }
 
-/* The pass at which the line of LINEAR is in L1. */
+/* The pass at which the line of LINEAR is in L1, or NB_NEVER when all miss buffers are busy
+ * (*AGAIN: not before then). */
 static nb_tick l1_read(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
-                       uint64_t physical, nb_tick tick, nb_tick loop)
+                       uint64_t physical, nb_tick tick, nb_tick loop, nb_tick *again)
 {
     const struct cache_line *line = cache_find(&m->l1, physical);
     if (line && line->ready[0] <= tick)
         return tick;
+    if (!line && *free_miss_buffer(m) > tick) {
+        *again = *free_miss_buffer(m);
+        return NB_NEVER;
+    }
     m->stats.l1_load_misses++;
     tag(m, e, P4PMU_REPLAY_L1_MISS);
     if (line)
@@ -179,46 +201,50 @@ static bool splits(const struct nb_machine *m, uint64_t linear, uint32_t size)
     return size && (linear & (m->p.l1_line - 1)) + size > m->p.l1_line;
 }
 
+/* The other line of a split access, after the first: its parts are done near retirement, not
+ * pipelined. */
 static nb_tick read_second_half(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
                                 uint32_t size, nb_tick tick, nb_tick loop)
 {
     uint64_t second = (linear + size - 1) & ~(uint64_t)(m->p.l1_line - 1);
     bool missed;
+    nb_tick again = 0;
     post(m, P4PMU_EV_load_port_replay, LOAD_PORT_SPLIT, 1);
     post(m, P4PMU_EV_memory_complete, SPLIT_LOAD_DONE, 1);
     tag(m, e, P4PMU_REPLAY_SPLIT);
-    nb_tick at = tick;
-    uint64_t physical = translate(m, second, dyn_at(m, e->dyn)->in.process, &at, loop, &missed);
-    at = l1_read(m, e, second, physical, at, loop);
+    uint64_t physical = translate(m, second, dyn_at(m, e->dyn)->in.process, &tick, loop, &missed);
+    nb_tick at = l1_read(m, e, second, physical, tick, loop, &again);
+    if (at == NB_NEVER)
+        at = l1_miss(m, e, second, physical, replay_pass(tick, again, loop), loop);
     return replay_pass(tick, at + 2 * (nb_tick)m->p.split_clocks, loop);
 }
 
-nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
-                     nb_tick loop)
+static nb_tick without_address(struct nb_machine *m, const struct rob_entry *e, nb_tick tick)
 {
-    uint64_t linear;
+    if (e->bogus)
+        m->stats.wrong_path_accesses++;
+    else
+        m->stats.missing_accesses++;
+    return tick;
+}
+
+nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
+                     nb_tick loop, nb_tick *again)
+{
+    uint64_t linear, physical;
     const struct nb_access *a = uop_access(m, e, &linear);
-    bool missed;
-    if (!a) {
-        if (e->bogus)
-            m->stats.wrong_path_accesses++;
-        else
-            m->stats.missing_accesses++;
-        return tick;
-    }
-    uint64_t physical = translate(m, linear, dyn_at(m, e->dyn)->in.process, &tick, loop, &missed);
-    if (missed)
-        tag(m, e, P4PMU_REPLAY_DTLB_MISS);
-    switch (look_at_stores(m, e, sequence, linear, a->size, tick)) {
-    case FORWARD_DONE:
-        return tick;
-    case FORWARD_WAIT:
+    *again = 0;
+    if (!a)
+        return without_address(m, e, tick);
+    if (!translated(m, e, linear, tick, &physical, again))
         return NB_NEVER;
-    case FORWARD_NONE:
-        break;
-    }
-    nb_tick done = l1_read(m, e, linear, physical, tick, loop);
-    if (splits(m, linear, a->size))
+    enum forward forward = look_at_stores(m, e, sequence, linear, a->size, tick);
+    if (forward == FORWARD_DONE)
+        return tick;
+    if (forward == FORWARD_WAIT)
+        return NB_NEVER;
+    nb_tick done = l1_read(m, e, linear, physical, tick, loop, again);
+    if (done != NB_NEVER && splits(m, linear, a->size))
         done = read_second_half(m, e, linear, a->size, done, loop);
     return done;
 }

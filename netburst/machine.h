@@ -460,10 +460,10 @@ bool memory_init(struct nb_machine *m);
 void memory_free(struct nb_machine *m);
 const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry *e,
                                    uint64_t *address);
-/* A load reads at TICK. When its data's time is known it is given (the pass from which the result
- * follows); NB_NEVER: it must go round the loop and try again. */
+/* A load reads at TICK. When its data's time is known, the pass from which the result follows is
+ * given; NB_NEVER: it must go round the loop and look again, not before *AGAIN. */
 nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
-                     nb_tick loop);
+                     nb_tick loop, nb_tick *again);
 void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
 uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_tick *tick,
                    nb_tick loop, bool *missed);

@@ -237,10 +237,11 @@ static void look(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
             wheel_put(m, e, pass);
             return;
         }
-        nb_tick done = load_execute(m, e, sequence, pass, loop);
+        nb_tick again, done = load_execute(m, e, sequence, pass, loop, &again);
         if (done == NB_NEVER) {
-            take_slots(m, e, pass + loop);
-            wheel_put(m, e, pass + loop);
+            pass = replay_pass(pass, max64(again, pass + 1), loop);
+            take_slots(m, e, pass);
+            wheel_put(m, e, pass);
             return;
         }
         pass = done;
