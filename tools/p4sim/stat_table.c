@@ -111,8 +111,8 @@ static void print_end(FILE *out, const struct stat_result *result)
         if (end->signals)
             fprintf(out, "; %llu signals handled", (unsigned long long)end->signals);
         if (end->uncounted_processes)
-            fprintf(out, "; %llu processes ran uncounted",
-                    (unsigned long long)end->uncounted_processes);
+            fprintf(out, "; %llu %s ran uncounted", (unsigned long long)end->uncounted_processes,
+                    end->uncounted_processes == 1 ? "process" : "processes");
         fputc('\n', out);
     }
     if (end->note[0])
