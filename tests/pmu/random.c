@@ -233,7 +233,7 @@ static void add_counter(struct pair *p)
     bool for_pebs = chance(p, 10), for_tags = chance(p, 10);
     do {
         event = for_pebs   ? tagged[below(p, 3)]
-                : for_tags ? special[below(p, 7)]
+                : for_tags ? special[below(p, 6)]
                            : (int)below(p, P4PMU_EVENTS);
         escr = p4pmu_event((enum p4pmu_event)event)->escrs[below(p, 2)];
     } while (escr == P4PMU_NONE);
