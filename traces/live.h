@@ -79,7 +79,8 @@ enum live_step live_step(struct live *live, struct live_thread *thread,
 enum live_stop {
     STOP_TRAP,    /* a step ended: registers are current */
     STOP_SIGNAL,  /* a signal stands before the thread: registers are current, inject is set */
-    STOP_BLOCKED, /* it sleeps in the kernel; live_poll() will find it */
+    STOP_BLOCKED, /* it sleeps in the system call it was resumed for */
+    STOP_KILLED,  /* it was dead before it could run; its end is yet to be reported */
     STOP_GONE,    /* it ended */
 };
 
@@ -88,10 +89,9 @@ struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, st
 struct space *live_add_space(struct live *live);
 /* The thread whose turn it is, after looking at sleeping ones; NULL when none is left. */
 struct live_thread *live_schedule(struct live *live);
-/* Resumes with REQUEST and the pending signal and waits. A call that MAY_BLOCK is not waited for
- * while other threads could run. */
-enum live_stop live_resume(struct live *live, struct live_thread *thread, int request,
-                           bool may_block);
+/* Resumes with REQUEST and the pending signal and waits; a system CALL that sleeps is not waited
+ * for. */
+enum live_stop live_resume(struct live *live, struct live_thread *thread, int request, bool call);
 /* Frees address spaces no thread lives in, but for the one of the pending instruction. */
 void live_drop_spaces(struct live *live);
 void live_kill_all(struct live *live);

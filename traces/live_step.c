@@ -305,8 +305,9 @@ static enum live_step after_stop(struct live *live, struct live_thread *thread,
             return LIVE_NOTHING;
         return executed(live, thread, attempt, thread->regs.rip, out);
     case STOP_BLOCKED:
-        thread->state = THREAD_BLOCKED;
         return in_the_kernel(live, thread, attempt, out);
+    case STOP_KILLED:
+        return LIVE_NOTHING;
     case STOP_GONE:
         break;
     }
@@ -324,8 +325,7 @@ static enum live_step step_natively(struct live *live, struct live_thread *threa
     enum live_stop stop;
 
     attempt->space->users++; /* it stays until the instruction is dealt with */
-    stop = live_resume(live, thread, PTRACE_SINGLESTEP,
-                       call && (live->thread_count > 1 || thread->tid != live->first_pid));
+    stop = live_resume(live, thread, PTRACE_SINGLESTEP, call);
     result = live->source.error[0] ? LIVE_FAILED
                                    : after_stop(live, thread, attempt, stop, injected, out);
     if (--attempt->space->users == 0)
@@ -363,7 +363,7 @@ static enum live_stop resume_to(struct live *live, struct live_thread *thread, u
         !tracee_write(thread->tid, end, &breakpoint, 1))
         return live_resume(live, thread, PTRACE_SINGLESTEP, false);
     stop = live_resume(live, thread, PTRACE_CONT, false);
-    if (stop == STOP_GONE)
+    if (stop == STOP_GONE || stop == STOP_KILLED)
         return stop;
     tracee_write(thread->tid, end, &byte, 1);
     if (stop == STOP_TRAP && thread->regs.rip == end + 1 &&
@@ -388,7 +388,7 @@ static enum live_step run_repeated(struct live *live, struct live_thread *thread
     for (;;) {
         enum live_stop stop = fits ? resume_to(live, thread, end)
                                    : live_resume(live, thread, PTRACE_SINGLESTEP, false);
-        if (stop == STOP_GONE)
+        if (stop == STOP_GONE || stop == STOP_KILLED)
             return LIVE_NOTHING;
         if (thread->regs.rip != attempt->start.ip)
             return executed(live, thread, attempt, thread->regs.rip, out);

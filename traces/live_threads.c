@@ -318,54 +318,63 @@ static bool poll_once(struct live *live, struct live_thread *thread, enum live_s
     return got > 0 && absorb(live, thread, status, stop);
 }
 
-/* Waits for a thread in a system call until it stops or is seen to sleep. */
-static enum live_stop wait_or_leave(struct live *live, struct live_thread *thread)
+/* Waits once for a stop, sleeping. False: the thread was resumed, wait on. */
+static bool wait_once(struct live *live, struct live_thread *thread, enum live_stop *stop)
+{
+    int status;
+
+    while (waitpid(thread->tid, &status, __WALL) < 0) {
+        if (errno == EINTR)
+            continue;
+        thread_gone(live, thread, SIGKILL);
+        *stop = STOP_GONE;
+        return true;
+    }
+    return absorb(live, thread, status, stop);
+}
+
+/*
+ * Waits until the thread stops, or, in a system call, is seen to sleep. The first program alone is
+ * waited for without looking: a Ctrl-C kills it, so that such a wait ends. With more threads
+ * nothing may wait like that: a dead leader is not reported before its other threads have been.
+ */
+static enum live_stop wait_for(struct live *live, struct live_thread *thread, bool call)
 {
     enum live_stop stop;
 
     for (int polls = 0;; polls++) {
+        if (live->thread_count == 1 && thread->tid == live->first_pid) {
+            if (wait_once(live, thread, &stop))
+                return stop;
+            continue;
+        }
         if (polls < 20)
             sched_yield(); /* the thread shares this processor */
         else
             nap();
         if (poll_once(live, thread, &stop))
             return stop;
+        if (!call && polls < 20)
+            continue;
         char state = tracee_state(thread->tid);
-        if (state == 'S' || state == 'Z' || (state == 'D' && polls > KILLABLE_SLEEP_POLLS))
+        if (state == 'Z')
+            return call ? STOP_BLOCKED : STOP_KILLED;
+        if (call && (state == 'S' || (state == 'D' && polls > KILLABLE_SLEEP_POLLS)))
             return STOP_BLOCKED;
     }
 }
 
-/* Waits as long as it takes. A Ctrl-C ends the first process, so that waiting for it ends as well.
- */
-static enum live_stop wait_for(struct live *live, struct live_thread *thread)
-{
-    enum live_stop stop = STOP_GONE;
-    int status;
-
-    for (;;) {
-        if (waitpid(thread->tid, &status, __WALL) < 0) {
-            if (errno == EINTR)
-                continue;
-            thread_gone(live, thread, SIGKILL);
-            return STOP_GONE;
-        }
-        if (absorb(live, thread, status, &stop))
-            return stop;
-    }
-}
-
-enum live_stop live_resume(struct live *live, struct live_thread *thread, int request,
-                           bool may_block)
+enum live_stop live_resume(struct live *live, struct live_thread *thread, int request, bool call)
 {
     long signal = thread->inject;
+    enum live_stop stop = STOP_KILLED;
 
     thread->inject = 0;
-    /* A failure means the thread was killed meanwhile; waiting tells. */
-    ptrace((enum __ptrace_request)request, thread->tid, NULL, signal);
-    if (!may_block)
-        return wait_for(live, thread);
-    return wait_or_leave(live, thread);
+    if (ptrace((enum __ptrace_request)request, thread->tid, NULL, signal) == 0)
+        stop = wait_for(live, thread, call);
+    if (stop == STOP_BLOCKED || stop == STOP_KILLED)
+        thread->state = THREAD_BLOCKED;
+    return stop;
 }
 
 /* ---- whose turn --------------------------------------------------------------------------------

@@ -212,6 +212,39 @@ static void a_64_bit_child_is_reported_as_uncounted(void **state)
     lab_free(&run);
 }
 
+struct way {
+    const char *name;
+    unsigned how, processes, threads;
+    int status;
+};
+
+/* families.c with each of its ways to begin and end. */
+static const struct way ways[] = {
+    {"vfork", TRACE_ENDED_EXIT, 2, 2, 4},
+    {"thread-execs", TRACE_ENDED_EXIT, 2, 2, 3},
+    {"thread-ends-all", TRACE_ENDED_EXIT, 1, 2, 5},
+    {"leader-ends-first", TRACE_ENDED_EXIT, 1, 2, 5},
+    {"crash-beside-thread", TRACE_ENDED_SIGNAL, 1, 2, SIGSEGV},
+    {"kill-sleeping-child", TRACE_ENDED_EXIT, 2, 2, SIGKILL},
+    {"terminate-spinning-child", TRACE_ENDED_EXIT, 2, 2, SIGTERM},
+    {"become-64-bit", TRACE_ENDED_EXIT, 1, 1, 0},
+};
+
+static void every_way_to_begin_and_end_is_followed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct lab_run run = run_program("families", ways[i].name);
+        if (run.end.status != ways[i].status || run.end.processes != ways[i].processes)
+            print_error("%s: status %d\n", ways[i].name, run.end.status);
+        assert_int_equal(run.end.how, ways[i].how);
+        assert_int_equal(run.end.status, ways[i].status);
+        assert_int_equal(run.end.processes, ways[i].processes);
+        assert_int_equal(run.end.threads, ways[i].threads);
+        lab_free(&run);
+    }
+}
+
 static struct trace_source *to_interrupt;
 
 static void on_alarm(int signal)
@@ -333,6 +366,7 @@ int main(void)
         cmocka_unit_test(processes_are_followed_with_their_own_numbers),
         cmocka_unit_test(threads_are_followed_in_one_process),
         cmocka_unit_test(signal_handlers_are_followed),
+        cmocka_unit_test(every_way_to_begin_and_end_is_followed),
         cmocka_unit_test(a_64_bit_child_is_reported_as_uncounted),
         cmocka_unit_test(an_interrupt_ends_the_run_and_completes_the_recording),
         cmocka_unit_test(closing_in_mid_run_completes_the_recording),
