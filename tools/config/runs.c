@@ -122,12 +122,11 @@ static size_t up(size_t a, size_t b)
     return b ? (a + b - 1) / b : a;
 }
 
+/* Metrics of one mechanism count the same event downstream, so they are alike here. */
 static bool same_content(const struct sim_request *a, const struct sim_request *b)
 {
-    if (a->raw || b->raw)
-        return a->raw && b->raw && a->raw_escr_value == b->raw_escr_value;
     return a->event == b->event && a->mask == b->mask && a->usr == b->usr && a->os == b->os &&
-           a->tag_enable == b->tag_enable && a->tag_value == b->tag_value && a->metric == b->metric;
+           a->tag_enable == b->tag_enable && a->tag_value == b->tag_value;
 }
 
 /* Distinct contents wanted in the ESCRs of request LIKE, against the number of those ESCRs. */

@@ -24,6 +24,9 @@ int command_stat(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_trace(int argc, char **argv);
 int command_check(int argc, char **argv);
+int command_convert(int argc, char **argv);
+int command_fit(int argc, char **argv);
+int command_tables(int argc, char **argv);
 
 /* Close FILE; false when anything written to it was lost. Standard streams are flushed, not closed.
  */

@@ -18,6 +18,9 @@ static const struct command commands[] = {
     {"stat", command_stat, "count events over a run of a program, a recording or a snippet"},
     {"list", command_list, "events, sub-events, metrics and processor models"},
     {"check", command_check, "judge a counter configuration: what it counts, and what is wrong with it"},
+    {"convert", command_convert, "translate a configuration between the forms of other tools"},
+    {"fit", command_fit, "choose ESCRs and counters for events, or say why they do not fit"},
+    {"tables", command_tables, "where the event tables of other tools differ, and why"},
     {"trace", command_trace, "record a run, show or verify a recording"},
 };
 
