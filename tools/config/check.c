@@ -183,7 +183,10 @@ static void judge_stopped(struct check *c, unsigned counter)
 {
     const struct p4pmu_counter_info *info = p4pmu_counter(counter);
     uint32_t cccr = check_cccr(c, counter);
+    int escr = c->counter[counter].escr;
     c->counter[counter].counts = false;
+    if (escr != P4PMU_NONE)
+        c->explained |= UINT64_C(1) << escr;
     snprintf(c->counter[counter].why, sizeof c->counter[counter].why, "stopped by the last write");
     if (was_started(c, counter) || check_has(c, CHECK_EXT_CASCADE, info->cccr_msr))
         return;
@@ -191,9 +194,6 @@ static void judge_stopped(struct check *c, unsigned counter)
                                          P4PMU_CCCR_ENABLE_SHIFT, P4PMU_CCCR_ENABLE_LENGTH);
     check_what(f, "ENABLE is 0 and no cascade is set: counter %u does not run", counter);
     check_todo(f, "set bit 12: %s = 0x%08X", info->cccr_name, cccr | P4PMU_CCCR_ENABLE_MASK);
-    int escr = c->counter[counter].escr;
-    if (escr != P4PMU_NONE)
-        c->explained |= UINT64_C(1) << escr;
 }
 
 static void judge_counter(struct check *c, unsigned counter)

@@ -71,9 +71,7 @@ static struct reason mask_reason(const struct check *c, int escr, int event)
     unsigned mask = P4PMU_GET(ESCR, EVENT_MASK, check_escr(c, escr));
     enum p4pmu_logic logic = event_info(event)->logic;
     enum check_id id = CHECK_FINDINGS;
-    if (logic == P4PMU_BSQ)
-        id = CHECK_FINDINGS; /* every mask is a number that an entry may have */
-    else if (!written_mask(c, escr))
+    if (!written_mask(c, escr))
         id = CHECK_EMPTY_MASK;
     else if (!(mask & check_documented(c, event)))
         id = CHECK_MASK_NOTHING;
@@ -362,6 +360,23 @@ static bool tags_are_counted(const struct check *c)
     return check_listeners(c, P4PMU_ESCR_CRU2) | check_listeners(c, P4PMU_ESCR_CRU3);
 }
 
+/* The unit made another documented event of the number: that one is counted, if it can be. */
+static void judge_other_event(struct check *c, unsigned counter, struct reason r)
+{
+    struct check_counter *k = &c->counter[counter];
+    uint32_t msr = p4pmu_escr((enum p4pmu_escr)k->escr)->msr;
+    say(c, check_add(c, r.id, (int)counter, msr, r.shift, r.length), k->escr);
+    r = mask_reason(c, k->escr, k->event);
+    if (r.id == CHECK_FINDINGS)
+        r = privilege_reason(c, k->escr);
+    if (r.id == CHECK_FINDINGS) {
+        judge_threshold(c, counter);
+        return;
+    }
+    k->counts = false;
+    snprintf(k->why, sizeof k->why, "%s", check_info(r.id)->title);
+}
+
 static void judge_reason(struct check *c, unsigned counter, struct reason r)
 {
     int escr = c->counter[counter].escr;
@@ -381,7 +396,7 @@ static void judge_reason(struct check *c, unsigned counter, struct reason r)
     }
     uint32_t msr = p4pmu_escr((enum p4pmu_escr)escr)->msr;
     if (r.id == CHECK_EVENT_NOT_IN_UNIT && c->counter[counter].event != P4PMU_NONE)
-        say(c, check_add(c, r.id, (int)counter, msr, r.shift, r.length), escr);
+        judge_other_event(c, counter, r);
     else
         say(c, check_dead(c, r.id, counter, msr, r.shift, r.length), escr);
 }

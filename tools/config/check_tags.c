@@ -84,6 +84,43 @@ static bool has_power(struct check *c, unsigned counter, int escr)
     return false;
 }
 
+/* Whether a uop that ESCR marks can have the level COUNTER asks for. */
+static bool levels_meet(const struct check *c, unsigned counter, int escr)
+{
+    uint32_t counted = check_escr(c, c->counter[counter].escr);
+    int event = check_event(c, escr);
+    if (c->config->hyper_threading && p4pmu_event((enum p4pmu_event)event)->thread == P4PMU_TI)
+        return true; /* it is enough that the other logical processor is at the level */
+    return check_escr(c, escr) & counted & 0xF;
+}
+
+static bool same_level(struct check *c, unsigned counter, int escr)
+{
+    uint32_t counted = check_escr(c, c->counter[counter].escr);
+    if (levels_meet(c, counter, escr))
+        return true;
+    struct check_finding *f = check_dead(c, CHECK_TAG_LEVEL, counter, escr_info(escr)->msr, 0, 4);
+    check_what(f, "%s marks uops with bits 3:0 = 0x%X, and counter %u counts those with 0x%X",
+               escr_info(escr)->name, check_escr(c, escr) & 0xF, counter, counted & 0xF);
+    check_todo(f, "tag at every level: %s = 0x%08X", escr_info(escr)->name,
+               check_escr(c, escr) | (c->config->hyper_threading ? 0xF : 0xC));
+    return false;
+}
+
+/* ESCR marks uops of its event for COUNTER. */
+static bool marks(const struct check *c, unsigned counter, int escr)
+{
+    unsigned mask = P4PMU_GET(ESCR, EVENT_MASK, check_escr(c, escr));
+    return (mask & check_documented(c, check_event(c, escr))) && (check_escr(c, escr) & 0xF) &&
+           levels_meet(c, counter, escr) && powered(c, escr);
+}
+
+static bool marks_or_says_why(struct check *c, unsigned counter, int escr)
+{
+    return check_detects(c, counter, escr) && same_level(c, counter, escr) &&
+           has_power(c, counter, escr);
+}
+
 static bool never_set(struct check *c, unsigned counter, const char *todo)
 {
     const struct check_counter *k = &c->counter[counter];
@@ -109,16 +146,14 @@ static bool front_end_tagged(struct check *c, unsigned counter)
             continue;
         candidate = rat[i];
         found++;
-        if ((P4PMU_GET(ESCR, EVENT_MASK, check_escr(c, rat[i])) &
-             check_documented(c, P4PMU_EV_uop_type)) &&
-            (check_escr(c, rat[i]) & 0xF))
+        if (marks(c, counter, rat[i]))
             return true;
     }
     if (!found)
         return never_set(c, counter,
                          "write uop_type to MSR_RAT_ESCR0, 0x0400040C for loads, 0x0400080C for "
                          "stores, 0x04000C0C for both");
-    return check_detects(c, counter, candidate);
+    return marks_or_says_why(c, counter, candidate);
 }
 
 /* ---- execution ---------------------------------------------------------------------------------
@@ -157,15 +192,14 @@ static unsigned wanted_tags(const struct check *c, unsigned counter)
 }
 
 /* 2: ESCR gives a tag that is wanted, 1: it was meant to, 0: it has nothing to do with tags. */
-static int gives_tag(const struct check *c, int escr, unsigned wanted)
+static int gives_tag(const struct check *c, unsigned counter, int escr, unsigned wanted)
 {
     uint32_t v = check_escr(c, escr);
     int event = check_event(c, escr);
     if (event == P4PMU_NONE || !is_firm(escr))
         return 0;
     bool on = v & P4PMU_ESCR_TAG_ENABLE_MASK, value = P4PMU_GET(ESCR, TAG_VALUE, v) & wanted;
-    if (on && value && (P4PMU_GET(ESCR, EVENT_MASK, v) & check_documented(c, event)) && (v & 0xF) &&
-        powered(c, escr))
+    if (on && value && marks(c, counter, escr))
         return 2;
     return on || P4PMU_GET(ESCR, TAG_VALUE, v) || !check_listeners(c, escr);
 }
@@ -175,7 +209,7 @@ static bool execution_tagged(struct check *c, unsigned counter)
     unsigned wanted = wanted_tags(c, counter);
     int candidate = P4PMU_NONE;
     for (int e = 0; e < P4PMU_ESCRS; e++) {
-        int gives = gives_tag(c, e, wanted);
+        int gives = gives_tag(c, counter, e, wanted);
         if (gives == 2)
             return true;
         if (gives == 1 && candidate == P4PMU_NONE)
@@ -186,8 +220,8 @@ static bool execution_tagged(struct check *c, unsigned counter)
                          "write an event of the FIRM ESCRs with TAG_ENABLE and TAG_VALUE, for "
                          "example packed_DP_uop: MSR_FIRM_ESCR0 = 0x1900003C");
     c->explained |= UINT64_C(1) << candidate;
-    return tag_value_fits(c, counter, candidate, wanted) && check_detects(c, counter, candidate) &&
-           has_power(c, counter, candidate);
+    return tag_value_fits(c, counter, candidate, wanted) &&
+           marks_or_says_why(c, counter, candidate);
 }
 
 /* ---- replay ------------------------------------------------------------------------------------
@@ -198,15 +232,19 @@ static bool complete(const struct check *c, const struct cause *cause)
     return (c->state.pebs_enable & cause->bits) == cause->bits;
 }
 
-static int upstream_candidate(const struct check *c, int event, int only)
+/* An ESCR that holds EVENT, rather one that marks uops for COUNTER. */
+static int upstream_candidate(const struct check *c, unsigned counter, int event, int only)
 {
     const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)event);
+    int found = P4PMU_NONE;
     for (int i = 0; i < 2; i++) {
-        if ((only == P4PMU_NONE || info->escrs[i] == only) &&
-            check_event(c, info->escrs[i]) == event)
-            return info->escrs[i];
+        int escr = info->escrs[i];
+        if ((only != P4PMU_NONE && escr != only) || check_event(c, escr) != event)
+            continue;
+        if (found == P4PMU_NONE || marks(c, counter, escr))
+            found = escr;
     }
-    return P4PMU_NONE;
+    return found;
 }
 
 static bool upstream_missing(struct check *c, unsigned counter, const char *what, const char *todo)
@@ -220,23 +258,23 @@ static bool upstream_missing(struct check *c, unsigned counter, const char *what
 
 static bool mob_upstream(struct check *c, unsigned counter)
 {
-    int escr = upstream_candidate(c, P4PMU_EV_MOB_load_replay, P4PMU_NONE);
+    int escr = upstream_candidate(c, counter, P4PMU_EV_MOB_load_replay, P4PMU_NONE);
     if (escr == P4PMU_NONE)
         return upstream_missing(c, counter,
                                 "MOB replays are tagged only where a MOB ESCR selects them",
                                 "write MOB_load_replay to MSR_MOB_ESCR0 = 0x0600600C and enable a "
                                 "counter of its block, for example MSR_BPU_CCCR0 = 0x00035000");
-    return check_detects(c, counter, escr) && has_power(c, counter, escr);
+    return marks_or_says_why(c, counter, escr);
 }
 
 static bool split_upstream(struct check *c, unsigned counter)
 {
     unsigned matrix = (unsigned)c->state.pebs_matrix_vert;
-    int load = upstream_candidate(c, P4PMU_EV_load_port_replay, P4PMU_ESCR_SAAT1);
-    int store = upstream_candidate(c, P4PMU_EV_store_port_replay, P4PMU_NONE);
+    int load = upstream_candidate(c, counter, P4PMU_EV_load_port_replay, P4PMU_ESCR_SAAT1);
+    int store = upstream_candidate(c, counter, P4PMU_EV_store_port_replay, P4PMU_NONE);
     int escr = matrix & LOADS && load != P4PMU_NONE ? load : matrix & STORES ? store : P4PMU_NONE;
     if (escr != P4PMU_NONE)
-        return check_detects(c, counter, escr) && has_power(c, counter, escr);
+        return marks_or_says_why(c, counter, escr);
     if ((matrix & LOADS) && check_event(c, P4PMU_ESCR_SAAT0) == P4PMU_EV_load_port_replay)
         return upstream_missing(
             c, counter,
