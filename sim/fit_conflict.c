@@ -208,9 +208,9 @@ static size_t name_counters(uint32_t counters, const char *before, char *out, si
                             size_t size)
 {
     bool first = true;
-    used = add_name(out, used, size, before, fit_bits(counters) == 1 ? "counter" : "counters");
     if (!counters)
-        used = add_name(out, used, size, "", " (none)");
+        return add_name(out, used, size, before, "any counter");
+    used = add_name(out, used, size, before, fit_bits(counters) == 1 ? "counter" : "counters");
     for (unsigned c = 0; c < P4PMU_COUNTERS; c++) {
         char number[8];
         if (!(counters & 1u << c))
@@ -243,6 +243,18 @@ static size_t name_resource(const struct demand *d, char *out, size_t used, size
     return name_counters(d->counters, "", out, used, size);
 }
 
+/* A tagging ESCR all of whose pair's counters are reserved sleeps (power gating); NONE: there is
+ * none. */
+static int sleeper(const struct board *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        const struct need *n = &b->needs[i];
+        if (!n->counted && !(fit_pair_counters(n->escrs[0]) & ~b->reserved))
+            return n->escrs[0];
+    }
+    return NONE;
+}
+
 static void describe_conflict(const struct sim_request *requests, const bool *in, size_t count,
                               uint32_t reserved, struct sim_conflict *c)
 {
@@ -261,6 +273,14 @@ static void describe_conflict(const struct sim_request *requests, const bool *in
         used = sizeof c->text - 201;
     used = add_name(c->text, used, sizeof c->text,
                     c->count == 1 ? " cannot have " : " do not fit together into ", "");
+    int asleep = sleeper(&b);
+    if (asleep != NONE) {
+        used = add_name(c->text, used, sizeof c->text, "an awake ",
+                        p4pmu_escr((enum p4pmu_escr)asleep)->name);
+        name_counters(fit_pair_counters(asleep), ", for it needs one of the reserved ", c->text,
+                      used, sizeof c->text);
+        return;
+    }
     struct demand d = scarcest(&b);
     used = name_resource(&d, c->text, used, sizeof c->text);
     if (reserved)
