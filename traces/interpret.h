@@ -48,8 +48,8 @@ typedef bool interpret_fn(struct interpreter *machine, const struct interpret_op
 typedef void interpret_xmm_fn(union interpret_xmm *destination, const union interpret_xmm *source,
                               unsigned immediate);
 /* Arithmetic under the rounding and exception control of MXCSR. */
-typedef void interpret_float_fn(union interpret_xmm *destination,
-                                const union interpret_xmm *source, uint32_t *mxcsr);
+typedef void interpret_float_fn(union interpret_xmm *destination, const union interpret_xmm *source,
+                                uint32_t *mxcsr);
 
 /* Where the second operand comes from, and the result goes. */
 enum interpret_direction {
@@ -65,13 +65,13 @@ struct interpret_op {
     interpret_float_fn *arithmetic;
     uint32_t immediate; /* sign-extended; branch displacement */
     uint8_t length;
-    uint8_t size;      /* bytes of the operand */
-    uint8_t what;      /* which of the handler's operations; the condition */
-    uint8_t direction; /* enum interpret_direction */
-    uint8_t reg, rm;   /* fields of ModRM */
-    bool memory;       /* rm is a memory operand */
-    bool uses_xmm;     /* needs XMM registers or MXCSR */
-    uint8_t bytes;     /* bytes of an SSE memory operand, or of a narrow source */
+    uint8_t size;                 /* bytes of the operand */
+    uint8_t what;                 /* which of the handler's operations; the condition */
+    uint8_t direction;            /* enum interpret_direction */
+    uint8_t reg, rm;              /* fields of ModRM */
+    bool memory;                  /* rm is a memory operand */
+    bool uses_xmm;                /* needs XMM registers or MXCSR */
+    uint8_t bytes;                /* bytes of an SSE memory operand, or of a narrow source */
     struct recipe_access address; /* lea */
 };
 

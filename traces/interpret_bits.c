@@ -53,8 +53,7 @@ static uint32_t rotate(struct interpreter *machine, unsigned what, uint32_t valu
             value = (value << turn | value >> (bits - turn)) & size_mask(size);
         carry = what == ROL ? value & 1 : value & sign_bit(size) ? 1 : 0;
     }
-    set_flags(machine, FLAG_CF | FLAG_OF,
-              carry | rotate_overflow(what, value, carry, size));
+    set_flags(machine, FLAG_CF | FLAG_OF, carry | rotate_overflow(what, value, carry, size));
     return value;
 }
 
@@ -87,9 +86,9 @@ static uint32_t shift(struct interpreter *machine, unsigned what, uint32_t value
 bool interpret_shift(struct interpreter *machine, const struct interpret_op *op,
                      const struct trace_access *access)
 {
-    unsigned count = (op->direction == TO_RM_FROM_IMMEDIATE ? op->immediate
-                                                            : get_register(machine, GPR_CX, 1)) &
-                     31;
+    unsigned count =
+        (op->direction == TO_RM_FROM_IMMEDIATE ? op->immediate : get_register(machine, GPR_CX, 1)) &
+        31;
     uint64_t flags = machine->state.registers.flags;
     uint32_t value;
 
@@ -112,9 +111,9 @@ bool interpret_double_shift(struct interpreter *machine, const struct interpret_
                             const struct trace_access *access)
 {
     unsigned bits = 8u * op->size;
-    unsigned count = (op->direction == TO_RM_FROM_IMMEDIATE ? op->immediate
-                                                            : get_register(machine, GPR_CX, 1)) &
-                     31;
+    unsigned count =
+        (op->direction == TO_RM_FROM_IMMEDIATE ? op->immediate : get_register(machine, GPR_CX, 1)) &
+        31;
     uint32_t value, result, carry, other = get_register(machine, op->reg, op->size);
 
     if (count > bits || !load_rm(machine, op, access, op->size, &value))

@@ -1,7 +1,7 @@
 /*
  * Integer instructions of the interpreter: arithmetic, moves, stack and branches (Intel manual
- * volume 2, "Operation" and "Flags Affected" of each). A handler first loads, then stores to memory,
- * which may fail, and only then changes registers and flags.
+ * volume 2, "Operation" and "Flags Affected" of each). A handler first loads, then stores to
+ * memory, which may fail, and only then changes registers and flags.
  */
 #include "interpret_parts.h"
 
@@ -331,8 +331,7 @@ bool interpret_flag(struct interpreter *machine, const struct interpret_op *op,
 
 static void move_stack(struct interpreter *machine, uint32_t bytes)
 {
-    machine->state.registers.gpr[GPR_SP] =
-        (uint32_t)(machine->state.registers.gpr[GPR_SP] + bytes);
+    machine->state.registers.gpr[GPR_SP] = (uint32_t)(machine->state.registers.gpr[GPR_SP] + bytes);
 }
 
 static bool push(struct interpreter *machine, const struct trace_access *access, unsigned size,

@@ -57,8 +57,7 @@ bool interpret_memory_flush(struct interpret_memory *memory);
 void interpret_memory_drop(struct interpret_memory *memory);
 
 /* Forgets the pages of ADDRESS to ADDRESS + COUNT (exclusive), likewise. */
-void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t address,
-                                 uint64_t count);
+void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t address, uint64_t count);
 
 /* The slow ways: fetch the page, find out whether it may be written. NULL: the program could not.
  */

@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 enum {
-    ORACLE_CODE = 0x10000000,   /* where the instruction stands */
-    ORACLE_TARGET_OFFSET = 64,  /* where branches lead to, from there */
-    ORACLE_DATA = 0x20000800,   /* the memory it may touch */
+    ORACLE_CODE = 0x10000000,  /* where the instruction stands */
+    ORACLE_TARGET_OFFSET = 64, /* where branches lead to, from there */
+    ORACLE_DATA = 0x20000800,  /* the memory it may touch */
     ORACLE_DATA_BYTES = 256,
     ORACLE_CODE_BYTES = 16,
 };
 
 enum oracle_outcome {
-    ORACLE_SKIP,   /* not to be executed */
-    ORACLE_RUN,    /* to be executed */
-    ORACLE_NEXT,   /* went on behind the instruction */
-    ORACLE_TAKEN,  /* went to the target */
-    ORACLE_FAULT,  /* a signal */
+    ORACLE_SKIP,  /* not to be executed */
+    ORACLE_RUN,   /* to be executed */
+    ORACLE_NEXT,  /* went on behind the instruction */
+    ORACLE_TAKEN, /* went to the target */
+    ORACLE_FAULT, /* a signal */
 };
 
 struct oracle_state {

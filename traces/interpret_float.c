@@ -1,0 +1,150 @@
+/* Floating-point arithmetic done by the host; see interpret_float.h. */
+#include "interpret_float.h"
+
+#if defined(__SSE2__)
+
+/* One host instruction on two registers, with MXCSR put in place around it. */
+#define UNDER_MXCSR(instruction)                                                                   \
+    "stmxcsr %[host]\n\tldmxcsr %[mxcsr]\n\tmovups %[a], %%xmm0\n\tmovups %[b], "                  \
+    "%%xmm1\n\t" instruction "\n\tmovups %%xmm0, %[a]\n\tstmxcsr %[mxcsr]\n\tldmxcsr %[host]"
+
+#define ARITHMETIC(name)                                                                           \
+    static void name(union interpret_xmm *destination, const union interpret_xmm *source,          \
+                     uint32_t *mxcsr)                                                              \
+    {                                                                                              \
+        uint32_t host;                                                                             \
+        __asm__(UNDER_MXCSR(#name " %%xmm1, %%xmm0")                                               \
+                : [a] "+m"(*destination), [mxcsr] "+m"(*mxcsr), [host] "=m"(host)                  \
+                : [b] "m"(*source)                                                                 \
+                : "xmm0", "xmm1");                                                                 \
+    }
+
+#define FOUR(F, opcode, name)                                                                      \
+    F(NONE, opcode, name##ps)                                                                      \
+    F(66, opcode, name##pd) F(F3, opcode, name##ss) F(F2, opcode, name##sd)
+#define EACH(F)                                                                                    \
+    FOUR(F, 0x51, sqrt)                                                                            \
+    FOUR(F, 0x58, add)                                                                             \
+    FOUR(F, 0x59, mul) FOUR(F, 0x5c, sub) FOUR(F, 0x5d, min) FOUR(F, 0x5e, div) FOUR(F, 0x5f, max) \
+        F(NONE, 0x5a, cvtps2pd) F(66, 0x5a, cvtpd2ps) F(F3, 0x5a, cvtss2sd) F(F2, 0x5a, cvtsd2ss)  \
+            F(NONE, 0x5b, cvtdq2ps) F(66, 0x5b, cvtps2dq) F(F3, 0x5b, cvttps2dq)                   \
+                F(F3, 0xe6, cvtdq2pd) F(66, 0xe6, cvttpd2dq) F(F2, 0xe6, cvtpd2dq)
+
+#define DEFINE(prefix, opcode, name) ARITHMETIC(name)
+EACH(DEFINE)
+
+/* cvtsi2ss, cvtsi2sd take their integer from the source's first lane. */
+#define FROM_INTEGER(name)                                                                         \
+    static void name(union interpret_xmm *destination, const union interpret_xmm *source,          \
+                     uint32_t *mxcsr)                                                              \
+    {                                                                                              \
+        uint32_t host;                                                                             \
+        __asm__(UNDER_MXCSR(#name " %[integer], %%xmm0")                                           \
+                : [a] "+m"(*destination), [mxcsr] "+m"(*mxcsr), [host] "=m"(host)                  \
+                : [b] "m"(*source), [integer] "r"(source->d[0])                                    \
+                : "xmm0", "xmm1");                                                                 \
+    }
+FROM_INTEGER(cvtsi2ss)
+FROM_INTEGER(cvtsi2sd)
+
+interpret_float_fn *interpret_float(enum interpret_prefix prefix, uint8_t opcode)
+{
+    static const struct {
+        enum interpret_prefix prefix;
+        uint8_t opcode;
+        interpret_float_fn *function;
+    } rows[] = {
+#define ROW(prefix, opcode, name) {PREFIX_##prefix, opcode, name},
+        EACH(ROW){PREFIX_F3, 0x2a, cvtsi2ss},
+        {PREFIX_F2, 0x2a, cvtsi2sd},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].prefix == prefix && rows[i].opcode == opcode)
+            return rows[i].function;
+    return NULL;
+}
+
+#define COMPARE(name)                                                                              \
+    static uint32_t name(union interpret_xmm a, union interpret_xmm b, uint32_t *mxcsr)            \
+    {                                                                                              \
+        uint32_t host;                                                                             \
+        uint8_t zero, parity, carry;                                                               \
+        __asm__(UNDER_MXCSR(#name " %%xmm1, %%xmm0\n\tsetz %[zero]\n\tsetp %[parity]"              \
+                                  "\n\tsetc %[carry]")                                             \
+                : [a] "+m"(a), [mxcsr] "+m"(*mxcsr), [host] "=m"(host), [zero] "=m"(zero),         \
+                  [parity] "=m"(parity), [carry] "=m"(carry)                                       \
+                : [b] "m"(b)                                                                       \
+                : "xmm0", "xmm1", "cc");                                                           \
+        return (uint32_t)zero << 6 | (uint32_t)parity << 2 | carry;                                \
+    }
+COMPARE(ucomiss)
+COMPARE(ucomisd)
+COMPARE(comiss)
+COMPARE(comisd)
+
+uint32_t interpret_float_compare(enum interpret_prefix prefix, uint8_t opcode,
+                                 const union interpret_xmm *a, const union interpret_xmm *b,
+                                 uint32_t *mxcsr)
+{
+    if (opcode == 0x2e)
+        return prefix == PREFIX_66 ? ucomisd(*a, *b, mxcsr) : ucomiss(*a, *b, mxcsr);
+    return prefix == PREFIX_66 ? comisd(*a, *b, mxcsr) : comiss(*a, *b, mxcsr);
+}
+
+#define TO_INTEGER(name)                                                                           \
+    static uint32_t name(union interpret_xmm a, uint32_t *mxcsr)                                   \
+    {                                                                                              \
+        const union interpret_xmm b = a;                                                           \
+        uint32_t host, integer;                                                                    \
+        __asm__(UNDER_MXCSR(#name " %%xmm1, %[integer]")                                           \
+                : [a] "+m"(a), [mxcsr] "+m"(*mxcsr), [host] "=m"(host), [integer] "=&r"(integer)   \
+                : [b] "m"(b)                                                                       \
+                : "xmm0", "xmm1");                                                                 \
+        return integer;                                                                            \
+    }
+TO_INTEGER(cvtss2si)
+TO_INTEGER(cvtsd2si)
+TO_INTEGER(cvttss2si)
+TO_INTEGER(cvttsd2si)
+
+uint32_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode,
+                                    const union interpret_xmm *source, uint32_t *mxcsr)
+{
+    if (opcode == 0x2c)
+        return prefix == PREFIX_F2 ? cvttsd2si(*source, mxcsr) : cvttss2si(*source, mxcsr);
+    return prefix == PREFIX_F2 ? cvtsd2si(*source, mxcsr) : cvtss2si(*source, mxcsr);
+}
+
+#else
+
+interpret_float_fn *interpret_float(enum interpret_prefix prefix, uint8_t opcode)
+{
+    (void)prefix;
+    (void)opcode;
+    return NULL;
+}
+
+uint32_t interpret_float_compare(enum interpret_prefix prefix, uint8_t opcode,
+                                 const union interpret_xmm *a, const union interpret_xmm *b,
+                                 uint32_t *mxcsr)
+{
+    (void)prefix;
+    (void)opcode;
+    (void)a;
+    (void)b;
+    (void)mxcsr;
+    return 0;
+}
+
+uint32_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode,
+                                    const union interpret_xmm *source, uint32_t *mxcsr)
+{
+    (void)prefix;
+    (void)opcode;
+    (void)source;
+    (void)mxcsr;
+    return 0;
+}
+
+#endif
