@@ -43,7 +43,7 @@ static void listen_to_signals(void)
 static bool fits_with(const struct stat_options *options, const struct stat_result *result,
                       struct stat_pass *pass, size_t row, struct sim_conflict *conflict)
 {
-    static struct sim_request requests[SIM_FIT_MAX + 1];
+    struct sim_request requests[SIM_FIT_MAX + 1];
     size_t count = pass->plan.count;
     struct sim_plan plan;
     for (size_t i = 0; i < count; i++)
