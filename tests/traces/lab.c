@@ -73,22 +73,26 @@ void lab_remove_folder(void)
     folder[0] = 0;
 }
 
-/* The program inherits our standard output: lend it /dev/null while it starts. */
-static int silence(void)
+/* The program inherits our standard output and error: lend it /dev/null while it starts. */
+static void silence(int kept[2])
 {
-    int kept = dup(1), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     fflush(stdout);
-    dup2(null, 1);
+    for (int fd = 1; fd <= 2; fd++) {
+        kept[fd - 1] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+        dup2(null, fd);
+    }
     close(null);
-    return kept;
 }
 
-static void speak(int kept)
+static void speak(const int kept[2])
 {
     fflush(stdout);
-    dup2(kept, 1);
-    close(kept);
+    for (int fd = 1; fd <= 2; fd++) {
+        dup2(kept[fd - 1], fd);
+        close(kept[fd - 1]);
+    }
 }
 
 static struct trace_source *checked(struct trace_source *source, const char *error)
@@ -105,10 +109,11 @@ struct trace_source *lab_live(const char *program, const char *argument, const c
     char path[LAB_PATH_BYTES], error[512] = "";
     char *argv[] = {path, (char *)(uintptr_t)argument, (char *)(uintptr_t)other, NULL};
     struct trace_live_options options = {.argv = argv, .cpuid = p4_cpuid, .record_to = record_to};
-    int status, kept = silence();
     struct trace_source *source;
+    int status, kept[2];
 
     snprintf(path, sizeof path, "%s/%s", PROGRAMS, program);
+    silence(kept);
     source = trace_open_live(&options, error, &status);
     speak(kept);
     return checked(source, error);

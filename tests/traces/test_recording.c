@@ -35,7 +35,7 @@ static void assert_replay_is_the_run(const char *program, const char *size)
 static void the_replay_of_a_static_program_is_its_run(void **state)
 {
     (void)state;
-    assert_replay_is_the_run("hash_table", "100");
+    assert_replay_is_the_run("hash_table", "50");
 }
 
 static void the_replay_of_a_dynamic_program_is_its_run(void **state)
@@ -47,25 +47,25 @@ static void the_replay_of_a_dynamic_program_is_its_run(void **state)
 static void the_replay_of_string_instructions_is_their_run(void **state)
 {
     (void)state;
-    assert_replay_is_the_run("strings", "2");
+    assert_replay_is_the_run("strings", "1");
 }
 
 static void the_replay_of_forks_is_their_run(void **state)
 {
     (void)state;
-    assert_replay_is_the_run("forks", "50");
+    assert_replay_is_the_run("forks", "10");
 }
 
 static void the_replay_of_threads_is_their_run(void **state)
 {
     (void)state;
-    assert_replay_is_the_run("threads", "100");
+    assert_replay_is_the_run("threads", "50");
 }
 
 static void the_replay_of_signals_is_their_run(void **state)
 {
     (void)state;
-    assert_replay_is_the_run("signals", "3");
+    assert_replay_is_the_run("signals", "2");
 }
 
 static void the_replay_of_a_crash_is_its_run(void **state)
