@@ -1,32 +1,116 @@
 /*
  * Which requests would count nothing whatever the program does: a zero of theirs is not a result.
+ *
+ * What the machine posts stands in one place, the status of each sub-event in libp4pmu's tables
+ * (p4pmu_subevents.def), and so do the reasons given here. How mask bits combine is the event's own
+ * logic: any of them (most events), one of each group (bus queue), equal numbers (bus sequence
+ * unit).
  */
 #include "request.h"
 
 #include <stddef.h>
 
-static const struct {
-    int event;
-    unsigned mask;
-    const char *reason;
-} not_modelled[] = {
-#define SIM_NOT_MODELLED(event, mask, reason) {P4PMU_EV_##event, mask, reason},
-#include "not_modelled.def"
-#undef SIM_NOT_MODELLED
-    {P4PMU_NONE, 0, NULL},
+/* The mask bits with a sub-event the machine posts, wholly or in part. */
+static unsigned posted(const struct p4pmu_event_info *event)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < event->subevent_count; i++)
+        if (event->subevents[i].status != P4PMU_NOT_MODELLED)
+            bits |= 1u << event->subevents[i].bit;
+    return bits;
+}
+
+/* Why the first sub-event of MASK that is not wholly there is not, or OTHERWISE. */
+static const char *why_not(const struct p4pmu_event_info *event, unsigned mask,
+                           const char *otherwise)
+{
+    for (size_t i = 0; i < event->subevent_count; i++)
+        if ((mask >> event->subevents[i].bit & 1) && event->subevents[i].why[0])
+            return event->subevents[i].why;
+    return otherwise;
+}
+
+static const char *any_bit(const struct p4pmu_event_info *event, unsigned mask)
+{
+    if (mask & posted(event))
+        return NULL;
+    return why_not(event, mask,
+                   mask ? "none of the mask bits is a documented sub-event"
+                        : "the mask is 0: no sub-event is chosen");
+}
+
+/* Groups of mask bits of which one must be met (SDM3 table 19-28, notes 4a and 4b). */
+struct group {
+    unsigned bits;
+    const char *none; /* said when no bit of it is chosen */
 };
 
-static const char *event_reason(int event, unsigned mask)
+static const struct group agent = {0x6000, "neither OWN nor OTHER is chosen, and one is needed"};
+static const struct group from_model_2[] = {
+    {0x0060, "neither ALL_READ nor ALL_WRITE is chosen, and one is needed"},
+    {0x0F80, "no memory type is chosen, and one is needed"}};
+static const struct group before_model_2 = {0x0FE0,
+                                            "neither a direction nor a memory type is chosen"};
+
+static const char *in_group(const struct p4pmu_event_info *event, unsigned mask,
+                            const struct group *group)
 {
-    unsigned missing = 0;
-    const char *reason = NULL;
-    for (size_t i = 0; not_modelled[i].reason; i++) {
-        if (not_modelled[i].event == event && not_modelled[i].mask & mask) {
-            missing |= not_modelled[i].mask;
-            reason = not_modelled[i].reason;
-        }
+    unsigned chosen = mask & group->bits;
+    return chosen & posted(event) ? NULL : why_not(event, chosen, group->none);
+}
+
+/* Every fact has the request type 00001b. */
+static const char *request_type(const struct p4pmu_event_info *event, unsigned mask)
+{
+    enum { TYPE = 0x1F, POSTED_TYPE = 0x01 };
+    if ((mask & TYPE) == POSTED_TYPE)
+        return NULL;
+    return why_not(event, mask & TYPE & ~(unsigned)POSTED_TYPE,
+                   "no request type is chosen (ReqA0 alone stands for any)");
+}
+
+static const char *bus_queue(const struct p4pmu_event_info *event, unsigned mask, unsigned model)
+{
+    const char *reason = in_group(event, mask, &agent);
+    if (!reason && model < 2)
+        reason = in_group(event, mask, &before_model_2);
+    if (!reason && model >= 2)
+        reason = request_type(event, mask);
+    for (size_t i = 0; !reason && model >= 2 && i < 2; i++)
+        reason = in_group(event, mask, &from_model_2[i]);
+    return reason;
+}
+
+/* An attribute in the mask is required; lengths and memory types must be equal, and the machine
+ * has eight chunks, write-combining (1) and write-back (6). */
+static const char *bus_sequence(const struct p4pmu_event_info *event, unsigned mask)
+{
+    enum { LENGTH = 0x000C, EIGHT_CHUNKS = 0x000C, MEMORY = 0x3800, WC = 0x0800, WB = 0x3000 };
+    unsigned documented = 0;
+    for (size_t i = 0; i < event->subevent_count; i++)
+        documented |= 1u << event->subevents[i].bit;
+    unsigned absent = mask & documented & ~posted(event), memory = mask & MEMORY;
+    if (absent)
+        return why_not(event, absent, NULL);
+    if ((mask & LENGTH) != EIGHT_CHUNKS)
+        return why_not(event, LENGTH, NULL);
+    return memory == WC || memory == WB ? NULL : why_not(event, MEMORY, NULL);
+}
+
+static const char *event_reason(int number, unsigned mask, unsigned model)
+{
+    const struct p4pmu_event_info *event = p4pmu_event((enum p4pmu_event)number);
+    switch (event->logic) {
+    case P4PMU_OR:
+        return any_bit(event, mask);
+    case P4PMU_IOQ:
+        return bus_queue(event, mask, model);
+    case P4PMU_BSQ:
+        return bus_sequence(event, mask);
+    case P4PMU_TAG_ONLY:
+        break;
     }
-    return mask & ~missing ? NULL : reason;
+    return "uop_type only tags; front_end_event counts what it tags";
 }
 
 const char *sim_request_cannot_count(const struct sim_request *r)
@@ -38,16 +122,17 @@ const char *sim_request_cannot_count(const struct sim_request *r)
         return "ENABLE (CCCR bit 12) is 0: the counter does not run";
     if (r->event == P4PMU_NONE)
         return counts_absence ? NULL : "no documented event has this ESCR select";
-    if (r->event == P4PMU_EV_uop_type)
-        return "uop_type only tags; front_end_event counts what it tags";
+    if (p4pmu_event((enum p4pmu_event)r->event)->logic == P4PMU_TAG_ONLY)
+        return event_reason(r->event, r->mask, r->model);
     if (!counts_absence && !r->usr && !r->os)
         return "neither USR nor OS is set: no privilege level is selected";
     if (!counts_absence && !r->usr && p4pmu_event((enum p4pmu_event)r->event)->thread == P4PMU_TS)
         return "only CPL 0 is selected, and the kernel's side is not simulated in this version";
     if (counts_absence)
         return NULL;
-    const char *reason = event_reason(r->event, r->mask);
-    if (!reason && r->metric && r->metric->upstream_event != P4PMU_NONE)
-        reason = event_reason(r->metric->upstream_event, r->metric->upstream_mask);
+    const char *reason = event_reason(r->event, r->mask, r->model);
+    if (!reason && r->metric && r->metric->mechanism != SIM_FRONT_END &&
+        r->metric->upstream_event != P4PMU_NONE)
+        reason = event_reason(r->metric->upstream_event, r->metric->upstream_mask, r->model);
     return reason;
 }

@@ -431,6 +431,7 @@ bool sim_request_parse(const char *text, unsigned signature, struct sim_request 
     char copy[160];
     memset(request, 0, sizeof *request);
     request->counter = request->raw_escr = request->escrs[0] = request->escrs[1] = NONE;
+    request->model = signature >> 4;
     if (strlen(text) >= sizeof copy)
         return fail(error, "event '%.40s...' is longer than %zu letters", text, sizeof copy - 1);
     snprintf(copy, sizeof copy, "%s", text);

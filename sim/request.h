@@ -33,6 +33,7 @@ enum p4pmu_event sim_metric_downstream(const struct sim_metric *metric);
 
 struct sim_request {
     char text[160]; /* as the user wrote it */
+    unsigned model; /* of family 0FH, that it was made for */
     int event;      /* enum p4pmu_event; P4PMU_NONE for a raw select no event has */
     int escrs[2];   /* enum p4pmu_escr that can detect it on this part, or P4PMU_NONE */
     unsigned mask;  /* sub-event bits */
