@@ -3,6 +3,8 @@
  * families grow (fork, vfork, clone) and change (exec). The order is the same in each run as far as
  * the kernel's answers are: a thread that sleeps is found by its state, not by a clock.
  *
+ * The run ends when the last followed process has ended, background children included.
+ *
  * Not followed: processes that become 64-bit programs; they run natively, outside the count. Stop
  * signals (job control) do not stop a followed program.
  */
@@ -156,13 +158,16 @@ static void remove_gone(struct live *live)
 static void thread_gone(struct live *live, struct live_thread *thread, int status)
 {
     struct trace_end *end = &live->source.end;
+    bool by_us = live->killing || live->interrupted;
 
     if (thread->tid == live->first_pid) {
         live->first = 0;
-        end->how = WIFSIGNALED(status) ? TRACE_ENDED_SIGNAL : TRACE_ENDED_EXIT;
-        end->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+        end->how = by_us                 ? TRACE_ENDED_CUT
+                   : WIFSIGNALED(status) ? TRACE_ENDED_SIGNAL
+                                         : TRACE_ENDED_EXIT;
+        end->status = by_us ? 0 : WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     }
-    if (WIFSIGNALED(status) && !live->killing && live->has_pending &&
+    if (WIFSIGNALED(status) && !by_us && live->has_pending &&
         live->pending.thread == thread->number)
         live->pending.flags |= TRACE_INTERRUPTED;
     leave_space(live, thread);
