@@ -64,12 +64,13 @@ static void empty_back_end(struct nb_machine *m)
     m->general_queue.tail = m->general_queue.head;
     for (unsigned i = 0; i < NB_SCHEDULERS; i++) {
         struct scheduler *s = &m->scheduler[i];
-        s->occupied = s->candidates = 0;
-        s->earliest = NB_NEVER;
+        s->occupied = s->candidates = s->store_addresses = 0;
+        s->earliest[0] = s->earliest[1] = NB_NEVER;
         s->waits_for_order = false;
     }
     memset(m->rat, 0, sizeof m->rat);
     memset(m->loop_busy, 0, sizeof m->loop_busy);
+    open_ports(m);
     memset(m->wheel, 0, sizeof m->wheel);
     memset(m->wheel_map, 0, sizeof m->wheel_map);
     m->wheel_count = 0;

@@ -24,9 +24,14 @@ static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tic
     replay_first_pass(m, e, sequence, tick, port);
 }
 
+/* Whether the uop may dispatch now; when not, until when the port is closed to all but the oldest.
+ */
 static bool slot_free(struct nb_machine *m, uint64_t sequence, enum port port, nb_tick tick)
 {
-    return sequence == m->rob_head || !replay_slot_taken(m, port, tick);
+    if (sequence == m->rob_head || !replay_slot_taken(m, port, tick))
+        return true;
+    m->port_closed[port] = replay_slot_free(m, port, tick);
+    return false;
 }
 
 /* First half of a clock: the fast scheduler and the one that shares its port compete, the older uop
@@ -35,6 +40,8 @@ static void dispatch_shared(struct nb_machine *m, enum nb_scheduler fast, enum n
                             nb_tick tick, enum port port)
 {
     struct scheduler *a = &m->scheduler[fast], *b = &m->scheduler[other];
+    if (m->port_closed[port] > tick)
+        return;
     int from_a = scheduler_peek(m, a, tick, PICK_ANY);
     int from_b = scheduler_peek(m, b, tick, PICK_ANY);
     uint64_t in_a = sequence_at(a, from_a), in_b = sequence_at(b, from_b);
@@ -50,9 +57,32 @@ static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick 
                          enum port port, enum pick pick)
 {
     struct scheduler *s = &m->scheduler[which];
+    if (m->port_closed[port] > tick)
+        return;
     int slot = scheduler_peek(m, s, tick, pick);
     if (slot >= 0 && slot_free(m, s->rob[slot], port, tick))
         dispatch(m, s, slot, tick, port);
+}
+
+/* When PORT may take one of the uops in SLOTS of S next. */
+static nb_tick next_of(const struct nb_machine *m, const struct scheduler *s, uint16_t slots,
+                       enum port port)
+{
+    return s->candidates & slots
+               ? max64(s->earliest[port == PORT_STORE_ADDRESS], m->port_closed[port])
+               : NB_NEVER;
+}
+
+static nb_tick next_dispatch(const struct nb_machine *m)
+{
+    const struct scheduler *memory = &m->scheduler[NB_SCHED_MEMORY];
+    uint16_t addresses = memory->store_addresses, others = (uint16_t)~addresses;
+    nb_tick next = next_of(m, memory, others, PORT_LOAD);
+    next = min64(next, next_of(m, memory, addresses, PORT_STORE_ADDRESS));
+    next = min64(next, next_of(m, &m->scheduler[NB_SCHED_FAST0], 0xFFFF, PORT_0));
+    next = min64(next, next_of(m, &m->scheduler[NB_SCHED_FP_MOVE], 0xFFFF, PORT_0));
+    next = min64(next, next_of(m, &m->scheduler[NB_SCHED_FAST1], 0xFFFF, PORT_1));
+    return min64(next, next_of(m, &m->scheduler[NB_SCHED_SLOW], 0xFFFF, PORT_1));
 }
 
 nb_clock dispatch_cycle(struct nb_machine *m)
@@ -67,9 +97,6 @@ nb_clock dispatch_cycle(struct nb_machine *m)
     dispatch_one(m, NB_SCHED_FAST0, tick + 1, PORT_0, PICK_ALU);
     dispatch_one(m, NB_SCHED_FAST1, tick + 1, PORT_1, PICK_ALU);
 
-    nb_tick next = replay_next(m, tick + 1);
-    for (unsigned i = 0; i < NB_SCHEDULERS; i++)
-        if (m->scheduler[i].candidates)
-            next = min64(next, m->scheduler[i].earliest);
+    nb_tick next = min64(replay_next(m, tick + 1), next_dispatch(m));
     return next == NB_NEVER ? NB_NEVER : max64(next / 2, m->now + 1);
 }

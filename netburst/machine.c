@@ -131,7 +131,7 @@ static void reset_state(struct nb_machine *m)
     m->rob_head = m->rob_tail = 1; /* 0 means "no writer in flight" */
     m->resolve_at = NB_NEVER;
     for (unsigned i = 0; i < NB_SCHEDULERS; i++)
-        m->scheduler[i].earliest = NB_NEVER;
+        m->scheduler[i].earliest[0] = m->scheduler[i].earliest[1] = NB_NEVER;
     const uint32_t sizes[NB_SCHEDULERS] = {m->p.scheduler_fast0, m->p.scheduler_fast1,
                                            m->p.scheduler_slow, m->p.scheduler_fp_move,
                                            m->p.scheduler_memory};

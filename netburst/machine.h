@@ -91,12 +91,13 @@ struct queue {
 };
 
 struct scheduler {
-    uint16_t occupied;    /* slots in use */
-    uint16_t candidates;  /* slots whose producers have all dispatched */
-    uint16_t slots;       /* mask of the slots it has */
-    bool waits_for_order; /* a fence or locked access among the candidates */
-    nb_tick earliest;     /* no candidate is ready before this tick */
-    uint64_t rob[16];     /* sequence numbers */
+    uint16_t occupied;        /* slots in use */
+    uint16_t candidates;      /* slots whose producers have all dispatched */
+    uint16_t slots;           /* mask of the slots it has */
+    uint16_t store_addresses; /* slots that hold a store's address uop */
+    bool waits_for_order;     /* a fence or locked access among the candidates */
+    nb_tick earliest[2];      /* no candidate is ready before this tick; store addresses apart */
+    uint64_t rob[16];         /* sequence numbers */
 };
 
 /* ---- memory ------------------------------------------------------------------------------------
@@ -332,6 +333,7 @@ struct nb_machine {
     struct queue memory_queue, general_queue;
     struct scheduler scheduler[NB_SCHEDULERS];
     nb_tick unit_free[NB_UNITS];
+    nb_tick port_closed[NB_PORTS]; /* replaying uops have all slots of a port before this tick */
     nb_tick loop_busy[NB_PORTS][2]
                      [2 * 64];      /* loop kind, phase: dispatch slots taken up to this tick */
     uint16_t wheel[NB_WHEEL_TICKS]; /* uops to look at again, by tick, ring index + 1 */
@@ -383,6 +385,13 @@ static inline struct dyn *dyn_at(struct nb_machine *m, uint32_t number)
 static inline void post(struct nb_machine *m, enum p4pmu_event event, unsigned bits, unsigned count)
 {
     p4pmu_post(m->pmu, event, bits, m->who, count);
+}
+
+/* The slots or the oldest uop have changed: what was found out about closed ports holds no more. */
+static inline void open_ports(struct nb_machine *m)
+{
+    for (unsigned port = 0; port < NB_PORTS; port++)
+        m->port_closed[port] = 0;
 }
 
 static inline uint64_t min64(uint64_t a, uint64_t b)
@@ -454,6 +463,7 @@ nb_tick replay_pass(nb_tick first, nb_tick wanted, nb_tick loop);
 nb_tick crossing(const struct nb_uop *producer, const struct nb_uop *consumer);
 nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick);
 bool replay_slot_taken(struct nb_machine *m, enum port port, nb_tick tick);
+nb_tick replay_slot_free(struct nb_machine *m, enum port port, nb_tick tick);
 
 /* load.c, store.c, cache.c, tlb.c, l2.c, bus.c */
 bool memory_init(struct nb_machine *m);

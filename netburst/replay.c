@@ -56,11 +56,26 @@ bool replay_slot_taken(struct nb_machine *m, enum port port, nb_tick tick)
     return m->loop_busy[port][0][fast] >= tick || m->loop_busy[port][1][slow] >= tick;
 }
 
+/* The first tick after TICK at which PORT has a slot, as far as one turn of the longest loop tells.
+ * The memory ports have one slot a clock, the others one each half clock. */
+nb_tick replay_slot_free(struct nb_machine *m, enum port port, nb_tick tick)
+{
+    uint32_t clocks = m->p.replay_loop_fast > m->p.replay_loop_slow ? m->p.replay_loop_fast
+                                                                    : m->p.replay_loop_slow;
+    nb_tick step = port == PORT_LOAD || port == PORT_STORE_ADDRESS ? 2 : 1,
+            last = tick + 2 * (nb_tick)clocks;
+    for (tick += step; tick < last; tick += step)
+        if (!replay_slot_taken(m, port, tick))
+            return tick;
+    return last;
+}
+
 /* E's slot of its loop is taken up to UNTIL. */
 static void take_slots(struct nb_machine *m, const struct rob_entry *e, nb_tick until)
 {
     nb_tick loop = loop_ticks(m, e->uop);
     m->loop_busy[port_of(e)][loop_kind(e->uop)][e->dispatched % loop] = until;
+    m->port_closed[port_of(e)] = 0;
 }
 
 /* The first pass, of a uop that dispatched at FIRST, that is not before WANTED. */

@@ -187,6 +187,7 @@ nb_clock retire_cycle(struct nb_machine *m)
     if (!any)
         return next;
     m->active = true;
+    open_ports(m);
     m->last_retire = m->now;
     m->stats.uops += g.uops[0];
     m->stats.bogus_uops += g.uops[1];

@@ -27,6 +27,11 @@ static unsigned choose(const struct nb_machine *m, const struct nb_uop *uop)
                : NB_SCHED_FAST0;
 }
 
+static bool is_store_address(const struct nb_uop *uop)
+{
+    return uop->kind == NB_UOP_STORE_ADDRESS;
+}
+
 static bool needs_order(const struct nb_uop *uop)
 {
     return uop->kind == NB_UOP_FENCE || (uop->kind == NB_UOP_LOAD && (uop->flags & NB_UOP_LOCKED));
@@ -38,7 +43,8 @@ void scheduler_wake(struct nb_machine *m, struct rob_entry *e)
         return;
     struct scheduler *s = &m->scheduler[e->scheduler];
     s->candidates |= (uint16_t)(1u << e->slot);
-    s->earliest = min64(s->earliest, e->ready);
+    nb_tick *earliest = &s->earliest[is_store_address(e->uop)];
+    *earliest = min64(*earliest, e->ready);
     if (needs_order(e->uop))
         s->waits_for_order = true;
 }
@@ -56,6 +62,10 @@ static bool enter(struct nb_machine *m, uint64_t sequence)
     e->state = ROB_SCHEDULED;
     e->ready = max64(e->ready, 2 * (m->now + m->p.schedule_stages));
     s->occupied |= (uint16_t)(1u << e->slot);
+    if (is_store_address(e->uop))
+        s->store_addresses |= (uint16_t)(1u << e->slot);
+    if (sequence == m->rob_head)
+        open_ports(m);
     s->rob[e->slot] = sequence;
     scheduler_wake(m, e);
     m->active = true;
@@ -107,38 +117,53 @@ static bool in_order(const struct nb_machine *m, uint64_t sequence)
                                        m->store[m->store_head & (NB_STORES - 1)].rob >= sequence);
 }
 
+/* When E may dispatch as far as its sources and its unit tell; a uop that could go at TICK must be
+ * in step with sources that still go round. */
+static nb_tick dispatchable(struct nb_machine *m, struct rob_entry *e, nb_tick tick, enum pick pick)
+{
+    nb_tick ready = max64(e->ready, m->unit_free[e->uop->unit]);
+    if (ready > tick || !allowed(e->uop, pick))
+        return ready;
+    nb_tick step = replay_in_step(m, e, tick);
+    if (step > tick)
+        e->ready = step;
+    return step;
+}
+
 /* The slot of the oldest uop that can dispatch at TICK, or -1. */
 int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick)
 {
-    if (!s->candidates || (s->earliest > tick && !s->waits_for_order))
+    if (!s->candidates || (s->earliest[pick == PICK_STORE_ADDRESS] > tick && !s->waits_for_order))
         return -1;
     int best = -1;
-    nb_tick earliest = NB_NEVER;
+    nb_tick earliest[2] = {NB_NEVER, NB_NEVER};
     bool order = false;
     for (unsigned left = s->candidates; left; left &= left - 1) {
         int slot = __builtin_ctz(left);
         struct rob_entry *e = rob_at(m, s->rob[slot]);
-        if (e->ready <= tick)
-            e->ready = replay_in_step(m, e, tick);
-        nb_tick ready = max64(e->ready, m->unit_free[e->uop->unit]);
         if (needs_order(e->uop)) {
             order = true;
             if (!in_order(m, s->rob[slot]))
                 continue;
         }
-        earliest = min64(earliest, ready);
+        nb_tick ready = dispatchable(m, e, tick, pick);
+        nb_tick *kind = &earliest[is_store_address(e->uop)];
+        *kind = min64(*kind, ready);
         if (ready > tick || !allowed(e->uop, pick))
             continue;
         if (best < 0 || s->rob[slot] < s->rob[best])
             best = slot;
     }
-    s->earliest = earliest;
+    s->earliest[0] = earliest[0];
+    s->earliest[1] = earliest[1];
     s->waits_for_order = order;
     return best;
 }
 
 void scheduler_remove(struct scheduler *s, int slot)
 {
-    s->occupied &= (uint16_t) ~(1u << slot);
-    s->candidates &= (uint16_t) ~(1u << slot);
+    uint16_t others = (uint16_t)(0xFFFFu ^ (1u << slot));
+    s->occupied &= others;
+    s->candidates &= others;
+    s->store_addresses &= others;
 }
