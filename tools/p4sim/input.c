@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include "input.h"
-#include "dialect_msr.h"
 #include "parts.h"
 
 #include <errno.h>
@@ -47,11 +46,42 @@ int input_part(const struct input_options *options, struct config *config)
     return 0;
 }
 
+static int no_such_dialect(const struct input_options *options)
+{
+    char names[300];
+    int used = 0;
+    names[0] = '\0';
+    for (int d = 0; d < CONFIG_DIALECTS; d++)
+        used += snprintf(names + used, sizeof names - (size_t)used, "%s%s", d ? ", " : "",
+                         config_dialect_name((enum config_dialect)d));
+    return complain(EXIT_USAGE, options->command, "no dialect '%s'; there are %s", options->dialect,
+                    names);
+}
+
+static int dialect_of(const struct input_options *options, const char *text, int *dialect)
+{
+    if (!options->dialect) {
+        int guess = config_guess(text);
+        *dialect = guess < 0 ? CONFIG_MSR_LIST : guess;
+        return 0;
+    }
+    for (int d = 0; d < CONFIG_DIALECTS; d++) {
+        if (!strcasecmp(options->dialect, config_dialect_name((enum config_dialect)d))) {
+            *dialect = d;
+            return 0;
+        }
+    }
+    return no_such_dialect(options);
+}
+
 static int take_text(const struct input_options *options, const char *name, const char *text,
                      struct config *config)
 {
     char error[512];
-    if (!config_parse_msr_list(text, config, error))
+    int dialect = CONFIG_MSR_LIST, status = dialect_of(options, text, &dialect);
+    if (status)
+        return status;
+    if (!config_parse((enum config_dialect)dialect, text, config, error))
         return complain(EXIT_INPUT, options->command, "%s: %s", name, error);
     if (config->count)
         return 0;

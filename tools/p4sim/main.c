@@ -17,6 +17,8 @@ struct command {
 static const struct command commands[] = {
     {"stat", command_stat, "count events over a run of a program, a recording or a snippet"},
     {"list", command_list, "events, sub-events, metrics and processor models"},
+    {"encode", command_encode, "registers for events and metrics"},
+    {"decode", command_decode, "what register values mean, in words"},
     {"check", command_check, "judge a counter configuration: what it counts, and what is wrong with it"},
     {"convert", command_convert, "translate a configuration between the forms of other tools"},
     {"fit", command_fit, "choose ESCRs and counters for events, or say why they do not fit"},
