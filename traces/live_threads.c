@@ -69,15 +69,18 @@ static bool make_room(void **array, size_t count, size_t *capacity)
 
 struct space *live_add_space(struct live *live)
 {
-    struct space *space;
+    struct space *space = NULL;
     void *array = live->spaces;
 
     if (live->space_count > UINT16_MAX) {
         live_fail(live, 3, "more than %d processes in one run", UINT16_MAX);
         return NULL;
     }
-    if (!make_room(&array, live->space_count, &live->space_capacity) ||
-        (live->spaces = array, !(space = space_new((uint16_t)live->space_count)))) {
+    if (make_room(&array, live->space_count, &live->space_capacity)) {
+        live->spaces = array;
+        space = space_new((uint16_t)live->space_count);
+    }
+    if (!space) {
         live_fail(live, 3, "no memory for another process");
         return NULL;
     }
@@ -115,15 +118,18 @@ void live_drop_spaces(struct live *live)
 
 struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, struct space *space)
 {
-    struct live_thread *thread;
+    struct live_thread *thread = NULL;
     void *array = live->threads;
 
     if (live->threads_seen > UINT16_MAX) {
         live_fail(live, 3, "more than %d threads in one run", UINT16_MAX);
         return NULL;
     }
-    if (!make_room(&array, live->thread_count, &live->thread_capacity) ||
-        (live->threads = (struct live_thread **)array, !(thread = calloc(1, sizeof *thread)))) {
+    if (make_room(&array, live->thread_count, &live->thread_capacity)) {
+        live->threads = array;
+        thread = calloc(1, sizeof *thread);
+    }
+    if (!thread) {
         live_fail(live, 3, "no memory for another thread");
         return NULL;
     }

@@ -192,7 +192,7 @@ struct trace_source *trace_open_snippet(const char *text, const char *name, trac
     struct trace_live_options options = {
         .argv = argv, .cpuid = cpuid, .cpuid_context = cpuid_context};
     struct trace_source *source = NULL;
-    struct folder folder;
+    struct folder folder = {0};
 
     *status = 3;
     if (!make_folder(&folder, name, text)) {

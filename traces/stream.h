@@ -94,7 +94,7 @@ struct stream_code {
 
 static inline uint64_t stream_zigzag(int64_t value)
 {
-    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+    return ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0);
 }
 
 static inline int64_t stream_unzigzag(uint64_t value)
