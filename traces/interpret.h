@@ -9,8 +9,8 @@
  *
  * Not interpreted: x87 and MMX, far transfers, segment registers, system instructions, flags as a
  * whole (pushf, popf), 16-bit addresses and 16-bit branches, and whatever would fault.
- * Flags that the manual leaves undefined are given as AMD processors of the Zen family leave them
- * (model choice: that is where they could be compared with a processor).
+ * Flags that the manual leaves undefined are given as AMD processors of the Zen family leave them,
+ * but for those after a division, which stay (model choice: that is where they could be compared).
  */
 #ifndef TRACES_INTERPRET_H
 #define TRACES_INTERPRET_H

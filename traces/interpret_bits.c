@@ -57,7 +57,7 @@ static uint32_t rotate(struct interpreter *machine, unsigned what, uint32_t valu
     return value;
 }
 
-/* AF is undefined: cleared here. OF of counts above one likewise: as for a count of one. */
+/* AF is undefined: set here. OF of counts above one likewise: as for a count of one. */
 static uint32_t shift(struct interpreter *machine, unsigned what, uint32_t value, unsigned count,
                       unsigned size)
 {
@@ -79,7 +79,7 @@ static uint32_t shift(struct interpreter *machine, unsigned what, uint32_t value
         overflow = (result & sign_bit(size) ? 1 : 0) ^ carry;
     }
     set_flags(machine, FLAGS_ARITHMETIC,
-              flags_of_result(result, size) | carry | (overflow ? FLAG_OF : 0));
+              flags_of_result(result, size) | FLAG_AF | carry | (overflow ? FLAG_OF : 0));
     return result;
 }
 
@@ -132,7 +132,7 @@ bool interpret_double_shift(struct interpreter *machine, const struct interpret_
     if (!store_rm(machine, op, access, op->size, result))
         return false;
     set_flags(machine, FLAGS_ARITHMETIC,
-              flags_of_result(result, op->size) | carry |
+              flags_of_result(result, op->size) | FLAG_AF | carry |
                   ((result ^ value) & sign_bit(op->size) ? FLAG_OF : 0));
     return true;
 }
@@ -259,7 +259,8 @@ bool interpret_bit_test(struct interpreter *machine, const struct interpret_op *
     return true;
 }
 
-/* bsf, bsr (`what`). A source of zero leaves the destination alone; other flags than ZF stay. */
+/* bsf, bsr (`what`). A source of zero leaves the destination alone. Of the flags only ZF is
+ * defined; here PF is that of the result and the others are cleared. */
 bool interpret_bit_scan(struct interpreter *machine, const struct interpret_op *op,
                         const struct trace_access *access)
 {
@@ -267,11 +268,13 @@ bool interpret_bit_scan(struct interpreter *machine, const struct interpret_op *
 
     if (!load_rm(machine, op, access, op->size, &value))
         return false;
-    set_flags(machine, FLAG_ZF, value ? 0 : FLAG_ZF);
-    if (!value)
+    if (!value) {
+        set_flags(machine, FLAGS_ARITHMETIC, FLAG_ZF | FLAG_PF);
         return true;
+    }
     while (!(value >> at & 1))
         at = op->what ? at - 1 : at + 1;
     set_register(machine, op->reg, op->size, at);
+    set_flags(machine, FLAGS_ARITHMETIC, flags_of_result(at, 1) & FLAG_PF);
     return true;
 }
