@@ -360,6 +360,7 @@ struct p4pmu_erratum_info {
     const char *name;          /* "N15" */
     const char *entry;         /* the specification update's own name */
     unsigned signatures[2][2]; /* lowest and highest of two ranges, model << 4 | stepping */
+    const char *registers;     /* words: registers whose name contains one are concerned */
     const char *description;
     const char *source;
 };

@@ -71,8 +71,8 @@ static const struct p4pmu_field_info fields[] = {
         P4PMU_PEBS_MATRIX_VERT_FIELDS(F) P4PMU_MISC_ENABLE_FIELDS(G) P4PMU_DEBUGCTLA_FIELDS(G)};
 
 static const struct p4pmu_erratum_info errata[] = {
-#define P4PMU_ERRATUM(name, entry, lowest, highest, lowest2, highest2, text, source)               \
-    {#name, entry, {{lowest, highest}, {lowest2, highest2}}, text, source},
+#define P4PMU_ERRATUM(name, entry, lowest, highest, lowest2, highest2, registers, text, source)    \
+    {#name, entry, {{lowest, highest}, {lowest2, highest2}}, registers, text, source},
 #include "p4pmu_errata.def"
 };
 
