@@ -59,7 +59,9 @@ uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_t
     return (t->frame << 12) | (linear & 0xFFF);
 }
 
-/* The physical address in *PHYSICAL; false when it is not there yet (*AGAIN: not before then). */
+/* The physical address in *PHYSICAL; false when it is not there yet (*AGAIN: not before then). The
+ * entry a load waits for may be replaced before it looks again; the oldest load waits for its own
+ * walk. */
 static bool translated(struct nb_machine *m, struct rob_entry *e, uint64_t linear, nb_tick tick,
                        uint64_t *physical, nb_tick *again)
 {
@@ -236,8 +238,13 @@ nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, uint64_t sequenc
     *again = 0;
     if (!a)
         return without_address(m, e, tick);
-    if (!translated(m, e, linear, tick, &physical, again))
+    bool missed, oldest = sequence == m->rob_head;
+    if (oldest)
+        physical = translate(m, linear, dyn_at(m, e->dyn)->in.process, &tick, loop, &missed);
+    else if (!translated(m, e, linear, tick, &physical, again))
         return NB_NEVER;
+    if (oldest && missed)
+        tag(m, e, P4PMU_REPLAY_DTLB_MISS);
     enum forward forward = look_at_stores(m, e, sequence, linear, a->size, tick);
     if (forward == FORWARD_DONE)
         return tick;

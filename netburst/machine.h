@@ -478,7 +478,8 @@ void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
 uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_tick *tick,
                    nb_tick loop, bool *missed);
 void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
-bool store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence);
+bool store_has_entry(const struct nb_machine *m, uint32_t dyn, uint32_t element, uint8_t access);
+void store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence);
 void store_retire(struct nb_machine *m, struct rob_entry *e);
 nb_clock store_cycle(struct nb_machine *m);
 struct store *store_at(struct nb_machine *m, uint64_t position);

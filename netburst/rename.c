@@ -77,7 +77,8 @@ static enum stall stall_of(const struct nb_machine *m, const struct fetched *f, 
         return STALL_REGISTERS;
     if (uop->kind == NB_UOP_LOAD && m->loads_in_flight >= m->p.load_buffers)
         return STALL_LOADS;
-    if (is_store(uop) && m->store_tail - m->store_head >= m->p.store_buffers)
+    if (is_store(uop) && m->store_tail - m->store_head >= m->p.store_buffers &&
+        !store_has_entry(m, f->dyn, f->element, uop->access))
         return STALL_STORES;
     if (uop->address_part && queue_full(&m->memory_queue, m->p.memory_queue))
         return STALL_QUEUE;

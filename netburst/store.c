@@ -25,17 +25,20 @@ struct store *store_at(struct nb_machine *m, uint64_t position)
     return &m->store[position & (NB_STORES - 1)];
 }
 
-/* E's entry: the one of its instruction's write when a sister uop has it already, else a new one.
- */
-bool store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+/* Whether the youngest entry is that of this write: a sister uop has made it. */
+bool store_has_entry(const struct nb_machine *m, uint32_t dyn, uint32_t element, uint8_t access)
 {
-    if (m->store_tail > m->store_head) {
-        const struct store *last = store_at(m, m->store_tail - 1);
-        if (last->dyn == e->dyn && last->element == e->element && last->access == e->uop->access &&
-            !last->retired) {
-            e->buffer = m->store_tail - 1;
-            return true;
-        }
+    const struct store *last = &m->store[(m->store_tail - 1) & (NB_STORES - 1)];
+    return m->store_tail > m->store_head && last->dyn == dyn && last->element == element &&
+           last->access == access && !last->retired;
+}
+
+/* E gets the entry of its write, a new one where it is the first of its uops. */
+void store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+{
+    if (store_has_entry(m, e->dyn, e->element, e->uop->access)) {
+        e->buffer = m->store_tail - 1;
+        return;
     }
     e->buffer = m->store_tail++;
     *store_at(m, e->buffer) =
@@ -47,7 +50,6 @@ bool store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence
                        .non_temporal = (e->uop->flags & NB_UOP_NON_TEMPORAL) != 0,
                        .address_tick = NB_NEVER,
                        .data_tick = NB_NEVER};
-    return true;
 }
 
 static void store_split(struct nb_machine *m, struct rob_entry *e, uint64_t linear, uint32_t size)
