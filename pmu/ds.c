@@ -173,12 +173,14 @@ enum p4pmu_ds p4pmu_pebs_store(struct p4pmu *pmu, unsigned lp,
     p4pmu_catch_up(pmu, counter);
     pmu->changed = 0;
     pmu->counter[counter].armed = false;
-    enum p4pmu_ds result = store(pmu, lp, PEBS_BUFFER, registers->value, count, false);
-    if (result == P4PMU_DS_STORED) {
-        if (!read_fields(pmu, lp, area(pmu, lp) + 2 * BUFFER_FIELDS * width(pmu), &reset, 1, 8))
-            return fault(pmu, lp);
+    enum p4pmu_ds result;
+    /* read first: when it is not there, nothing is written */
+    if (read_fields(pmu, lp, area(pmu, lp) + 2 * BUFFER_FIELDS * width(pmu), &reset, 1, 8))
+        result = store(pmu, lp, PEBS_BUFFER, registers->value, count, false);
+    else
+        result = fault(pmu, lp);
+    if (result == P4PMU_DS_STORED)
         p4pmu_load_counter(pmu, counter, reset);
-    }
     p4pmu_plan(pmu);
     return result;
 }
@@ -203,5 +205,9 @@ void p4pmu_init(struct p4pmu *pmu, unsigned lp)
     pmu->msr[P4PMU_MSR_DS_AREA][lp][0] = 0;
     pmu->msr[P4PMU_MSR_PEBS_ENABLE][0][0] &= ~((uint64_t)P4PMU_PEBS_ENABLE_MY_THREAD_MASK << lp);
     pmu->ds_suspended &= ~(1u << lp);
+    p4pmu_drop_request(pmu, lp);
+    pmu->lvt[lp] = P4PMU_LVT_RESET;
+    pmu->cr4_tsd[lp] = false;
+    p4pmu_privilege(pmu, lp, 0, false);
     p4pmu_configure(pmu);
 }

@@ -142,6 +142,8 @@ void p4pmu_reset_msrs(struct p4pmu *pmu);
 void p4pmu_update_requests(struct p4pmu *pmu);
 /* A DS index of LP reached its threshold. */
 void p4pmu_request_ds(struct p4pmu *pmu, unsigned lp);
+/* It was accepted, or INIT forgets it. */
+void p4pmu_drop_request(struct p4pmu *pmu, unsigned lp);
 
 /* ds.c */
 /* The PEBS counter of LP. */

@@ -57,6 +57,13 @@ void p4pmu_request_ds(struct p4pmu *pmu, unsigned lp)
     note_rise(pmu, before);
 }
 
+void p4pmu_drop_request(struct p4pmu *pmu, unsigned lp)
+{
+    unsigned before = pmu->requests | pmu->ds_requests;
+    pmu->ds_requests &= ~(1u << lp);
+    note_rise(pmu, before);
+}
+
 bool p4pmu_interrupt(const struct p4pmu *pmu, unsigned lp)
 {
     lp &= p4pmu_lps(pmu) - 1;
@@ -71,11 +78,9 @@ uint64_t p4pmu_interrupt_clock(const struct p4pmu *pmu, unsigned lp)
 uint32_t p4pmu_accept(struct p4pmu *pmu, unsigned lp)
 {
     lp &= p4pmu_lps(pmu) - 1;
-    unsigned before = pmu->requests | pmu->ds_requests;
     uint32_t entry = pmu->lvt[lp];
     pmu->lvt[lp] |= LVT_MASK;
-    pmu->ds_requests &= ~(1u << lp);
-    note_rise(pmu, before);
+    p4pmu_drop_request(pmu, lp);
     return entry;
 }
 

@@ -115,7 +115,7 @@ enum p4pmu_fault p4pmu_rdtsc(const struct p4pmu *pmu, unsigned lp, uint64_t *val
 /* CR4.TSD of LP; false at reset. */
 void p4pmu_time_stamp_disable(struct p4pmu *pmu, unsigned lp, bool cr4_tsd);
 /* The bits of CPUID leaf 1 that announce what this library models: ECX has DTES64, MONITOR, DS-CPL;
- * EDX has TSC, MSR, DS and HTT (SDM volume 2, CPUID). */
+ * EDX has TSC, MSR, APIC (its performance entry), DS and HTT (SDM volume 2, CPUID). */
 void p4pmu_cpuid(const struct p4pmu_config *config, uint32_t *ecx, uint32_t *edx);
 /* Whether the part of CONFIG has ERRATUM and asks for it. */
 bool p4pmu_has_erratum(const struct p4pmu_config *config, enum p4pmu_erratum erratum);
@@ -272,7 +272,8 @@ bool p4pmu_branches_wanted(const struct p4pmu *pmu, unsigned lp);
 enum p4pmu_ds p4pmu_branch(struct p4pmu *pmu, unsigned lp, const struct p4pmu_branch *branch);
 /* DS recording of LP pauses (system management mode, machine check) or goes on. */
 void p4pmu_ds_suspend(struct p4pmu *pmu, unsigned lp, bool suspended);
-/* INIT of LP: the counters go on; tracing and PEBS of LP are off, LP's DS area is forgotten. */
+/* INIT of LP: the counters go on; tracing and PEBS of LP are off, LP's DS area is forgotten, its
+ * vector table entry is masked as after RESET (SDM3 10.4.7.3), CPL and CR4 are 0 (table 9-1). */
 void p4pmu_init(struct p4pmu *pmu, unsigned lp);
 
 /* ---- the tables --------------------------------------------------------------------------- */

@@ -135,14 +135,14 @@ bool p4pmu_has_erratum(const struct p4pmu_config *config, enum p4pmu_erratum err
 }
 
 /* Model 3 brought DTES64, MONITOR and DS-CPL (CPUID.1:ECX = 441DH on its parts; from memory, so a
- * model choice). Family 0FH has TSC, MSR and DS throughout. */
+ * model choice). Family 0FH has TSC, MSR, APIC and DS throughout. */
 void p4pmu_cpuid(const struct p4pmu_config *config, uint32_t *ecx, uint32_t *edx)
 {
     enum { DTES64 = 1 << 2, MONITOR = 1 << 3, DS_CPL = 1 << 4 };
-    enum { TSC = 1 << 4, MSR = 1 << 5, DS = 1 << 21, HTT = 1 << 28 };
+    enum { TSC = 1 << 4, MSR = 1 << 5, APIC = 1 << 9, DS = 1 << 21, HTT = 1 << 28 };
     bool new = P4PMU_FROM_MODEL_3 >> config->model & 1;
     *ecx = new ? DTES64 | MONITOR | DS_CPL : 0;
-    *edx = TSC | MSR | DS | (config->hyper_threading ? HTT : 0);
+    *edx = TSC | MSR | APIC | DS | (config->hyper_threading ? HTT : 0);
 }
 
 void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce)

@@ -301,10 +301,10 @@ static void cpuid_announces_what_the_model_has(void **state)
     uint32_t ecx, edx;
     p4pmu_cpuid(&(struct p4pmu_config){.model = 2}, &ecx, &edx);
     assert_int_equal(ecx, 0);
-    assert_int_equal(edx, 0x00200030);
+    assert_int_equal(edx, 0x00200230);
     p4pmu_cpuid(&(struct p4pmu_config){.model = 3, .hyper_threading = true}, &ecx, &edx);
     assert_int_equal(ecx, 0x1C);
-    assert_int_equal(edx, 0x10200030);
+    assert_int_equal(edx, 0x10200230);
 }
 
 int main(void)
