@@ -175,15 +175,22 @@ static bool place_counted(struct obvious *o, size_t i)
     return false;
 }
 
-/* Tag BIT may be given to metric request I: nobody uses it, or the same metric does. */
+/* An event that by itself tags exactly the uops of metric M. */
+static bool tags_the_same(const struct sim_request *r, const struct sim_metric *m, unsigned bit)
+{
+    return r->tag_value == 1u << bit && r->event == m->upstream_event &&
+           r->mask == m->upstream_mask && r->usr && r->os;
+}
+
+/* Tag BIT may be given to metric request I: only uops of this metric get it. */
 static bool tag_free(const struct obvious *o, size_t i, unsigned bit)
 {
+    const struct sim_metric *m = o->requests[i].metric;
     for (size_t k = 0; k < o->count; k++) {
         const struct sim_request *other = &o->requests[k];
-        if (other->tag_enable && other->tag_value & 1u << bit)
+        if (other->tag_enable && other->tag_value & 1u << bit && !tags_the_same(other, m, bit))
             return false;
-        if (k < i && is(other, SIM_EXECUTION) && o->tag_of[k] == bit &&
-            other->metric != o->requests[i].metric)
+        if (k < i && is(other, SIM_EXECUTION) && o->tag_of[k] == bit && other->metric != m)
             return false;
     }
     return true;

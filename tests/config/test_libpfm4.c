@@ -141,7 +141,7 @@ static void compare_reading(const struct theirs *t, const char *a, const char *b
                             const char *modifier, unsigned *count)
 {
     char text[200], error[512];
-    struct codes codes;
+    struct codes codes = {0, 0, -1};
     struct config config = part_of(t->pmu->model, true);
     their_text(t, a, b, modifier, text);
     bool known = library(text, &codes);
@@ -200,7 +200,7 @@ static void compare_own_names(const struct theirs *t, const char *a, const char 
                               const char *modifier, unsigned *count)
 {
     char text[200], ours[200], part[60] = "", error[512];
-    struct codes codes;
+    struct codes codes = {0, 0, -1};
     struct config config = part_of(t->pmu->model, false);
     const char *event = our_event(t->event);
     if (!a || b || strchr(modifier, 'e') || strchr(modifier, 'c') || strchr(modifier, 't'))
@@ -239,7 +239,7 @@ static void rows_about_selects_still_hold(void **state)
     unsigned rows = 0;
     for (size_t i = 0; (row = table_row(i)); i++) {
         char text[200], error[512];
-        struct codes codes;
+        struct codes codes = {0, 0, -1};
         struct config config = part_of(2, true);
         if (strcmp(row->tool, "libpfm4") != 0 || strcmp(row->what, "select") != 0)
             continue;
@@ -260,7 +260,7 @@ static void compare_codes(const struct theirs *t, const char *a, const char *b,
                           const char *modifier, unsigned *count)
 {
     char text[200], error[512], wanted[200], got[400] = "";
-    struct codes codes;
+    struct codes codes = {0, 0, -1};
     struct config config = part_of(t->pmu->model, true), again = config;
     enum p4pmu_event event = (enum p4pmu_event)dialect_event_by_name(CONFIG_LIBPFM4, t->event);
     their_text(t, a, b, modifier, text);

@@ -53,6 +53,8 @@ struct check {
 
 /* Judge CONFIG, which must outlive CHECK. False when memory is short. */
 bool check_config(const struct config *config, struct check *check);
+/* Note or erratum N (from 0) that the event tables have for EVENT, or NULL past the last. */
+const struct check_info *check_event_note(int event, size_t n);
 /* No error and no warning. */
 bool check_sound(const struct check *check);
 

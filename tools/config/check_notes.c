@@ -33,6 +33,15 @@ static const struct row {
     {P4PMU_EV_instr_retired, CHECK_NOTE_TAGGED, WHILE_TAGGING, "add NBOGUSTAG (mask bit 1)"},
 };
 
+const struct check_info *check_event_note(int event, size_t n)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].event == event && n-- == 0)
+            return check_info(rows[i].id);
+    }
+    return NULL;
+}
+
 static bool tagging(const struct check *c)
 {
     return check_event(c, P4PMU_ESCR_RAT0) == P4PMU_EV_uop_type ||

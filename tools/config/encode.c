@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include "encode.h"
-#include "metrics.h"
 #include "words.h"
 
 #include <stdarg.h>
@@ -86,12 +85,17 @@ static bool counts_itself(const char *name)
     return p4pmu_event_by_name(name) != P4PMU_NONE;
 }
 
+const struct metric_row *encode_metric(const char *name)
+{
+    return counts_itself(name) ? NULL : metric_by_name(name);
+}
+
 bool encode_add(struct encoding *encoding, const struct config *config, const char *text,
                 char error[512])
 {
     char name[160];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-    const struct metric_row *metric = counts_itself(name) ? NULL : metric_by_name(name);
+    const struct metric_row *metric = encode_metric(name);
     if (!metric)
         return add_request(encoding, config, "", text, error) || unknown(text, error);
     if (strchr(text, ':'))

@@ -4,6 +4,7 @@
 
 #include "config.h"
 #include "fit.h"
+#include "metrics.h"
 
 struct encoding {
     struct sim_request request[SIM_FIT_MAX];
@@ -13,6 +14,8 @@ struct encoding {
     struct sim_plan plan;
 };
 
+/* The named metric NAME stands for, or NULL: events and tagged metrics come before it. */
+const struct metric_row *encode_metric(const char *name);
 /* Add an event text, or all terms of a named metric. False with ERROR. CONFIG says the part. */
 bool encode_add(struct encoding *encoding, const struct config *config, const char *text,
                 char error[512]);

@@ -26,6 +26,7 @@ int command_trace(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_decode(int argc, char **argv);
 int command_encode(int argc, char **argv);
+int command_explain(int argc, char **argv);
 int command_convert(int argc, char **argv);
 int command_fit(int argc, char **argv);
 int command_tables(int argc, char **argv);

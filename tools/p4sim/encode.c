@@ -5,7 +5,6 @@
 #include "dialect_msr.h"
 #include "encode.h"
 #include "input.h"
-#include "metrics.h"
 #include "names.h"
 #include "parts.h"
 #include "registers.h"
@@ -27,8 +26,8 @@ static const char help[] =
 
 static void print_metric(const char *name)
 {
-    const struct metric_row *metric = metric_by_name(name);
-    if (metric && p4pmu_event_by_name(name) == P4PMU_NONE)
+    const struct metric_row *metric = encode_metric(name);
+    if (metric)
         printf("%s = %s: %s\n", metric->name, metric->formula, metric->description);
 }
 

@@ -1,41 +1,98 @@
 /*
- * p4sim list: the names one can count by. With words, only what contains one of them.
+ * p4sim list: the names one can count by, and all that belongs to them.
+ *
+ * Words are looked for in names and aliases first; only when no name has one are the descriptions
+ * searched, so that "mispred" gives the events of that name and "divide" whatever mentions it.
  */
 #define _GNU_SOURCE
 #include "command.h"
-#include "fit.h"
-#include "sim.h"
+#include "describe.h"
+#include "items.h"
+#include "request.h"
 
+#include <fnmatch.h>
+#include <getopt.h>
 #include <string.h>
 
 static const char help[] =
-    "usage: p4sim list [WORD...]\n\n"
-    "Lists events with their sub-events and counters, metrics and processor models. With words, "
-    "only\n"
-    "rows that contain one of them (case ignored).\n\n"
-    "exit status: 0 something was listed, 1 nothing contains the words, 2 usage.\n";
+    "usage: p4sim list [options] [KIND] [WORD|PATTERN...]\n\n"
+    "Lists events with their sub-events and counters, metrics and processor models. With a KIND,\n"
+    "only that: events, subevents, tags (metrics that tag), metrics (formulas), escrs, counters,\n"
+    "registers, fields, parts, models, findings, errata, topics. With words, of all kinds what "
+    "has\n"
+    "one in its name or an alias; when no name does, what has one in its description. A pattern\n"
+    "has * or ? and must match the whole name. Case is ignored.\n\n"
+    "  -l, --long    meaning, codes, ESCRs and counters, threads, models, notes, status, source\n"
+    "      --json    the long form as data\n\n"
+    "exit status: 0 something was listed, 1 nothing contains the words, 2 usage.\n\n"
+    "example: p4sim list --long '*_retired'\n";
 
-static bool wanted(char *const *words, const char *a, const char *b)
+struct query {
+    int kind; /* enum item_kind, or -1 */
+    char *const *words;
+    bool whole, json;
+};
+
+/* ---- what matches ------------------------------------------------------------------------------
+ */
+
+static bool is_pattern(const char *word)
 {
-    if (!*words)
-        return true;
-    for (; *words; words++) {
-        if (strcasestr(a, *words) || strcasestr(b, *words))
+    return strpbrk(word, "*?[") != NULL;
+}
+
+static bool name_has(const char *name, const char *aliases, const char *word)
+{
+    if (is_pattern(word))
+        return !fnmatch(word, name, FNM_CASEFOLD);
+    return strcasestr(name, word) || strcasestr(aliases, word);
+}
+
+static bool subevent_has(const struct item *item, const char *word, bool description)
+{
+    if (item->kind != ITEM_EVENT)
+        return false;
+    const struct p4pmu_event_info *e = p4pmu_event((enum p4pmu_event)item->index);
+    for (size_t i = 0; i < e->subevent_count; i++) {
+        const struct p4pmu_subevent_info *s = &e->subevents[i];
+        if (description ? strcasestr(s->description, word) != NULL
+                        : name_has(s->name, s->aliases, word))
             return true;
     }
     return false;
 }
 
-static bool event_wanted(char *const *words, const struct p4pmu_event_info *event)
+static bool has(const struct item *item, const char *word, bool description)
 {
-    if (wanted(words, event->name, event->description))
+    if (subevent_has(item, word, description))
         return true;
-    for (size_t i = 0; i < event->subevent_count; i++) {
-        if (wanted(words, event->subevents[i].name, event->subevents[i].aliases))
+    return description ? strcasestr(item->description, word) != NULL
+                       : name_has(item->name, item->aliases, word);
+}
+
+static bool of_kind(const struct query *q, const struct item *item)
+{
+    if (q->kind >= 0)
+        return (int)item->kind == q->kind;
+    if (q->words[0])
+        return item->kind != ITEM_SUBEVENT; /* their events are shown */
+    return item->kind == ITEM_EVENT || item->kind == ITEM_TAG || item->kind == ITEM_METRIC ||
+           item->kind == ITEM_MODEL;
+}
+
+static bool wanted(const struct query *q, const struct item *item, bool description)
+{
+    if (!of_kind(q, item))
+        return false;
+    for (size_t i = 0; q->words[i]; i++) {
+        if (has(item, q->words[i], description))
             return true;
     }
-    return false;
+    return !q->words[0];
 }
+
+/* ---- printing ----------------------------------------------------------------------------------
+ */
 
 static void print_counters(const struct p4pmu_event_info *event)
 {
@@ -55,72 +112,99 @@ static void print_counters(const struct p4pmu_event_info *event)
     putchar('\n');
 }
 
-static void print_event(const struct p4pmu_event_info *event)
+static void print_short(const struct item *item)
 {
-    printf("%s\n    %s\n", event->name, event->description);
+    printf("%s\n    %s", item->name, item->description);
+    if (item->kind == ITEM_TAG)
+        printf(" (metric: tags, then counts in %s)",
+               p4pmu_event(sim_metric_downstream(sim_metric(item->index)))->name);
+    else if (item->kind != ITEM_EVENT)
+        printf(" (%s)", item_kind_one(item->kind));
+    putchar('\n');
+    if (item->kind != ITEM_EVENT)
+        return;
+    const struct p4pmu_event_info *event = p4pmu_event((enum p4pmu_event)item->index);
     print_counters(event);
     for (size_t i = 0; i < event->subevent_count; i++)
         printf("    :%-18s %s\n", event->subevents[i].name, event->subevents[i].description);
 }
 
-static unsigned list_events(char *const *words)
+static void print_long(const struct item *item, bool first)
 {
-    unsigned shown = 0;
-    for (int e = 0; e < P4PMU_EVENTS; e++) {
-        const struct p4pmu_event_info *event = p4pmu_event((enum p4pmu_event)e);
-        if (event_wanted(words, event)) {
-            print_event(event);
-            shown++;
-        }
-    }
-    return shown;
+    if (!first)
+        putchar('\n');
+    describe(stdout, item);
 }
 
-static unsigned list_metrics(char *const *words)
+static unsigned show(const struct query *q, bool description)
 {
+    size_t count;
+    const struct item *items = items_all(&count);
+    json_t *list = json_array();
     unsigned shown = 0;
-    const struct sim_metric *metric;
-    for (size_t i = 0; (metric = sim_metric(i)); i++) {
-        if (!wanted(words, metric->name, metric->description))
+    for (size_t i = 0; i < count; i++) {
+        if (!wanted(q, &items[i], description))
             continue;
-        printf("%s\n    %s (metric: tags, then counts in %s)\n", metric->name, metric->description,
-               p4pmu_event(sim_metric_downstream(metric))->name);
+        if (q->json)
+            json_array_append_new(list, describe_json(&items[i]));
+        else if (q->whole)
+            print_long(&items[i], shown == 0);
+        else
+            print_short(&items[i]);
         shown++;
     }
+    json_t *root = json_pack("{s:s, s:o}", "schema", "p4sim-list/1", "items", list);
+    if (q->json && (shown || description)) {
+        json_dumpf(root, stdout, JSON_INDENT(2));
+        putchar('\n');
+    }
+    json_decref(root);
     return shown;
 }
 
-static unsigned list_models(char *const *words)
+static int nothing(const struct query *q)
 {
-    char names[32][32], error[512];
-    unsigned shown = 0;
-    size_t count = sim_model_names(names, 32);
-    for (size_t i = 0; i < count; i++) {
-        struct sim_model model;
-        if (!sim_model_load(names[i], &model, error)) {
-            complain(0, "list", "%s", error);
-            continue;
-        }
-        if (wanted(words, model.name, model.title)) {
-            printf("%s\n    %s (processor model)\n", model.name, model.title);
-            shown++;
-        }
-        sim_model_free(&model);
+    const char *names[1200];
+    char near[200];
+    size_t count, n = 0;
+    const struct item *items = items_all(&count);
+    for (size_t i = 0; i < count && n < 1200; i++)
+        names[n++] = items[i].name;
+    sim_near(q->words[0], names, n, near, sizeof near);
+    return complain(EXIT_CHECK, "list", "nothing contains '%s'%s%s%s; 'p4sim list' shows all",
+                    q->words[0], near[0] ? "; did you mean" : "", near, near[0] ? "?" : "");
+}
+
+static int kind_of(const char *word)
+{
+    for (int k = 0; k < ITEM_KINDS; k++) {
+        if (!strcasecmp(word, item_kind_name((enum item_kind)k)))
+            return k;
     }
-    return shown;
+    return -1;
 }
 
 int command_list(int argc, char **argv)
 {
-    char **words = argv + 1;
-    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        fputs(help, stdout);
-        return EXIT_DONE;
+    static const struct option long_options[] = {{"long", no_argument, NULL, 'l'},
+                                                 {"json", no_argument, NULL, 'j'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    struct query q = {.kind = -1};
+    for (int o; (o = getopt_long(argc, argv, "lh", long_options, NULL)) != -1;) {
+        if (o == 'h') {
+            fputs(help, stdout);
+            return EXIT_DONE;
+        }
+        if (o == '?')
+            return EXIT_USAGE; /* getopt_long has complained */
+        q.whole |= o == 'l';
+        q.json |= o == 'j';
     }
-    if (argc > 1 && argv[1][0] == '-')
-        return complain(EXIT_USAGE, "list", "unknown option '%s'; usage: p4sim list [WORD...]",
-                        argv[1]);
-    if (list_events(words) + list_metrics(words) + list_models(words) > 0)
+    q.words = argv + optind;
+    if (q.words[0] && (q.kind = kind_of(q.words[0])) >= 0)
+        q.words++;
+    if (show(&q, false) || show(&q, true))
         return EXIT_DONE;
-    return complain(EXIT_CHECK, "list", "nothing contains '%s'; 'p4sim list' shows all", argv[1]);
+    return nothing(&q);
 }

@@ -17,6 +17,7 @@ struct command {
 static const struct command commands[] = {
     {"stat", command_stat, "count events over a run of a program, a recording or a snippet"},
     {"list", command_list, "events, sub-events, metrics and processor models"},
+    {"explain", command_explain, "the background of an event, register, field, finding or mechanism"},
     {"encode", command_encode, "registers for events and metrics"},
     {"decode", command_decode, "what register values mean, in words"},
     {"check", command_check, "judge a counter configuration: what it counts, and what is wrong with it"},
