@@ -59,24 +59,62 @@ bool fit_is_replay(const struct sim_request *r)
     return r->metric && r->metric->mechanism == SIM_REPLAY;
 }
 
-/* The tag bit of request INDEX: the first that no request uses itself, one per kind of uop; 4 when
- * all are taken. */
+/* Whether R, an event with a tag of its own, is what METRIC would put into its tagging ESCR with
+ * tag BIT. */
+static bool is_upstream_of(const struct sim_request *r, const struct sim_metric *metric,
+                           unsigned bit)
+{
+    return !r->raw && !r->metric && r->tag_enable && r->tag_value == 1u << bit &&
+           r->event == metric->upstream_event && r->mask == metric->upstream_mask && r->usr &&
+           r->os;
+}
+
+/* The tag the user's own events already give to what METRIC tags, and to nothing else; or NONE. */
+static int tag_given(const struct sim_request *requests, const bool *in, size_t count,
+                     const struct sim_metric *metric)
+{
+    for (unsigned bit = 0; bit < 4; bit++) {
+        bool given = false, alone = true;
+        for (size_t i = 0; i < count; i++) {
+            if (!in[i] || !requests[i].tag_enable || !(requests[i].tag_value & 1u << bit))
+                continue;
+            given = true;
+            alone = alone && is_upstream_of(&requests[i], metric, bit);
+        }
+        if (given && alone)
+            return (int)bit;
+    }
+    return NONE;
+}
+
+/* Whether request INDEX is the first of its metric and needs a tag that nobody gives yet. */
+static bool wants_tag(const struct sim_request *requests, const bool *in, size_t count,
+                      size_t index)
+{
+    const struct sim_request *r = &requests[index];
+    if (!in[index] || !fit_is_execution(r) || tag_given(requests, in, count, r->metric) != NONE)
+        return false;
+    for (size_t k = 0; k < index; k++) {
+        if (in[k] && requests[k].metric == r->metric)
+            return false;
+    }
+    return true;
+}
+
+/* The tag bit of request INDEX: the one its uops get anyway, else the first that no request uses
+ * itself, one per kind of uop; 4 when all are taken. */
 unsigned fit_tag_bit(const struct sim_request *requests, const bool *in, size_t count, size_t index)
 {
     unsigned taken = 0, order = 0;
+    int given = tag_given(requests, in, count, requests[index].metric);
+    if (given != NONE)
+        return (unsigned)given;
     for (size_t i = 0; i < count; i++) {
         if (in[i] && requests[i].tag_enable)
             taken |= requests[i].tag_value;
-    }
-    for (size_t i = 0; i < index; i++) {
-        if (!in[i] || !fit_is_execution(&requests[i]))
-            continue;
-        if (requests[i].metric == requests[index].metric)
+        if (i < index && requests[i].metric == requests[index].metric && in[i])
             return fit_tag_bit(requests, in, count, i);
-        bool first = true;
-        for (size_t k = 0; k < i; k++)
-            first = first && !(in[k] && requests[k].metric == requests[i].metric);
-        order += first;
+        order += i < index && wants_tag(requests, in, count, i);
     }
     for (unsigned bit = 0; bit < 4; bit++) {
         if (!(taken & 1u << bit) && order-- == 0)
@@ -377,6 +415,25 @@ bool sim_fit(const struct sim_request *requests, size_t count,
     return sim_fit_around(requests, count, preset, 0, plan, conflict);
 }
 
+/* More counts than counters in some group: then no search is needed, and without it none is long.
+ */
+static bool crowded(const struct board *b)
+{
+    for (unsigned c = 0; c < P4PMU_COUNTERS; c++) {
+        const char *group = p4pmu_counter(c)->group;
+        unsigned wanted = 0, there = 0;
+        if (c && !strcmp(p4pmu_counter(c - 1)->group, group))
+            continue;
+        for (unsigned k = c; k < P4PMU_COUNTERS && !strcmp(p4pmu_counter(k)->group, group); k++)
+            there += !(b->reserved & 1u << k);
+        for (size_t i = 0; i < b->count; i++)
+            wanted += b->needs[i].counted && !strcmp(group_of(&b->needs[i]), group);
+        if (wanted > there)
+            return true;
+    }
+    return false;
+}
+
 bool sim_fits(const struct sim_request *requests, size_t count, uint32_t reserved)
 {
     bool in[SIM_FIT_MAX + 1] = {false};
@@ -386,9 +443,9 @@ bool sim_fits(const struct sim_request *requests, size_t count, uint32_t reserve
         return false;
     for (size_t i = 0; i < count; i++) {
         in[i] = true;
-        fit_set_board(&b, requests, in, i + 1, reserved);
-        if (!fit_singles_agree(requests, i + 1, NULL, &c) || !fit_solve(&b))
+        if (!fit_singles_agree(requests, i + 1, NULL, &c))
             return false;
     }
-    return true;
+    fit_set_board(&b, requests, in, count, reserved);
+    return !crowded(&b) && fit_solve(&b);
 }

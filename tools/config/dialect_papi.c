@@ -94,7 +94,7 @@ static const struct dialect_count *like(const struct dialect_counts *c,
         if (taken[i] || d->event != wanted->event || d->metric != wanted->metric ||
             d->wakes != wanted->wakes)
             continue;
-        if ((d->value ^ wanted->value) & escr_compared && !d->metric)
+        if ((d->value ^ wanted->value) & escr_compared)
             continue;
         if (!((d->cccr ^ wanted->cccr) & cccr_compared))
             return d;

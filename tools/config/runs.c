@@ -2,10 +2,11 @@
  * Splitting a list of events into runs.
  *
  * Whether events fit together is monotone: part of a fitting set fits. So this is a packing
- * problem. A greedy packing gives an upper bound; three lower bounds are counted (events against
- * counters, events against the counters of one group, distinct contents against the ESCRs that can
- * hold them) and one is found (events of which no two fit together). Where the bounds differ, a
- * depth-first search with one run fewer decides; identical empty runs are tried once.
+ * problem. A greedy packing gives an upper bound. Lower bounds are the counts against the counters
+ * of their group, the distinct contents against the ESCRs that can hold them, and events of which
+ * no two fit together. Where the bounds differ, a depth-first search with one run fewer decides;
+ * empty runs are alike and one of them is tried, equal events are not exchanged, and a set that was
+ * judged is not judged again.
  *
  * The search gives up after SEARCH_LIMIT trials; the result is then the best found and says so.
  * Lists people write stay far below: the bounds mostly meet.
@@ -14,20 +15,29 @@
 
 #include <string.h>
 
-enum { SEARCH_LIMIT = 400000, EXACT_CONFLICT = 24, SMALL_CONFLICT = 3 };
+enum { SEARCH_LIMIT = 20000000, EXACT_CONFLICT = 24, SMALL_CONFLICT = 3, SEEN = 1 << 16 };
+
+/* Whether the requests of SET fit: the same sets come up again and again. */
+struct seen {
+    uint64_t set[2];
+    bool known, fits;
+};
 
 struct packing {
     const struct sim_request *requests;
     size_t count;
     uint32_t reserved;
     size_t order[RUNS_EVENTS]; /* hardest first */
+    size_t like[RUNS_EVENTS];  /* the first request with the same text */
     bool apart[RUNS_EVENTS][RUNS_EVENTS];
     size_t member[RUNS_EVENTS][SIM_FIT_MAX], size[RUNS_EVENTS]; /* of each run */
+    uint64_t set[RUNS_EVENTS][2];                               /* its members as bits */
     size_t run_of[RUNS_EVENTS];
     long trials;
+    struct seen seen[SEEN];
 };
 
-static bool joins(struct packing *p, size_t run, size_t request)
+static bool evaluate(const struct packing *p, size_t run, size_t request)
 {
     struct sim_request all[SIM_FIT_MAX];
     size_t n = p->size[run];
@@ -39,14 +49,32 @@ static bool joins(struct packing *p, size_t run, size_t request)
         all[i] = p->requests[p->member[run][i]];
     }
     all[n] = p->requests[request];
-    p->trials++;
     return sim_fits(all, n + 1, p->reserved);
+}
+
+static bool joins(struct packing *p, size_t run, size_t request)
+{
+    uint64_t set[2] = {p->set[run][0], p->set[run][1]};
+    set[request / 64] |= UINT64_C(1) << request % 64;
+    uint64_t hash = (set[0] ^ set[1] * UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xD6E8FEB86659FD93);
+    struct seen *s = &p->seen[hash >> 48];
+    p->trials++;
+    if (!s->known || s->set[0] != set[0] || s->set[1] != set[1])
+        *s = (struct seen){{set[0], set[1]}, true, evaluate(p, run, request)};
+    return s->fits;
 }
 
 static void put(struct packing *p, size_t run, size_t request)
 {
     p->member[run][p->size[run]++] = request;
+    p->set[run][request / 64] |= UINT64_C(1) << request % 64;
     p->run_of[request] = run;
+}
+
+static void take_back(struct packing *p, size_t run)
+{
+    size_t request = p->member[run][--p->size[run]];
+    p->set[run][request / 64] &= ~(UINT64_C(1) << request % 64);
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------
@@ -90,11 +118,22 @@ static unsigned freedom(const struct packing *p, size_t request)
 static bool harder(const struct packing *p, size_t a, size_t b)
 {
     size_t ca = conflicts(p, a), cb = conflicts(p, b);
-    return ca != cb ? ca > cb : freedom(p, a) < freedom(p, b);
+    unsigned fa = freedom(p, a), fb = freedom(p, b);
+    if (ca != cb)
+        return ca > cb;
+    return fa != fb ? fa < fb : p->like[a] < p->like[b];
 }
 
+/* Hardest first; requests with the same text stand together. */
 static void sort(struct packing *p)
 {
+    for (size_t i = 0; i < p->count; i++) {
+        p->like[i] = i;
+        for (size_t k = i; k-- > 0;) {
+            if (!strcmp(p->requests[k].text, p->requests[i].text))
+                p->like[i] = k;
+        }
+    }
     for (size_t i = 0; i < p->count; i++) {
         size_t k = i;
         for (; k > 0 && harder(p, i, p->order[k - 1]); k--)
@@ -122,27 +161,85 @@ static size_t up(size_t a, size_t b)
     return b ? (a + b - 1) / b : a;
 }
 
-/* Metrics of one mechanism count the same event downstream, so they are alike here. */
-static bool same_content(const struct sim_request *a, const struct sim_request *b)
+/* What wants to be in an ESCR, in a form that is equal only where contents may be. */
+struct item {
+    int escrs[2], event;
+    unsigned mask, tag;
+    bool usr, os;
+    const struct sim_metric *metric; /* two metrics of a kind never share a run and an ESCR */
+};
+
+static bool same_item(const struct item *a, const struct item *b)
 {
+    bool plain = !a->metric && !b->metric;
     return a->event == b->event && a->mask == b->mask && a->usr == b->usr && a->os == b->os &&
-           a->tag_enable == b->tag_enable && a->tag_value == b->tag_value;
+           (plain ? a->tag == b->tag : a->metric == b->metric || !a->metric || !b->metric);
 }
 
-/* Distinct contents wanted in the ESCRs of request LIKE, against the number of those ESCRs. */
-static size_t escr_bound(const struct packing *p, size_t like)
+static struct item counted_item(const struct sim_request *r)
 {
-    const struct sim_request *l = &p->requests[like];
+    bool moves = r->event == P4PMU_EV_execution_event; /* the mask depends on the tag given */
+    return (struct item){{r->escrs[0], r->escrs[1]},
+                         r->event,
+                         moves ? 0 : r->mask,
+                         r->tag_value,
+                         r->usr,
+                         r->os,
+                         r->metric};
+}
+
+/* The tag of an execution metric is not known yet: nothing else is said to be equal to it. */
+static struct item tagging_item(const struct sim_request *r)
+{
+    const struct sim_metric *m = r->metric;
+    bool execution = m->mechanism == SIM_EXECUTION;
+    return (struct item){{m->upstream_escrs[0], m->upstream_escrs[1]},
+                         m->upstream_event,
+                         m->upstream_mask,
+                         0,
+                         true,
+                         true,
+                         execution ? m : NULL};
+}
+
+static bool within(const struct item *item, int a, int b)
+{
+    bool first = item->escrs[0] == a || item->escrs[0] == b;
+    return first && (item->escrs[1] == P4PMU_NONE || item->escrs[1] == a || item->escrs[1] == b);
+}
+
+/* Distinct items that can only be in ESCRs A and B (or P4PMU_NONE), against the number of those. */
+static size_t escr_bound(const struct item *items, size_t count, int a, int b)
+{
     size_t distinct = 0;
-    for (size_t i = 0; i < p->count; i++) {
-        const struct sim_request *r = &p->requests[i];
-        bool fresh = r->escrs[0] == l->escrs[0] && r->escrs[1] == l->escrs[1] &&
-                     (!r->metric || r->metric->mechanism != SIM_EXECUTION);
-        for (size_t k = 0; k < i; k++)
-            fresh = fresh && !same_content(r, &p->requests[k]);
+    for (size_t i = 0; i < count; i++) {
+        bool fresh = within(&items[i], a, b);
+        for (size_t k = 0; k < count && fresh; k++) {
+            /* a plain event counts only where no metric could be it */
+            bool before = k < i || (!items[i].metric && items[k].metric);
+            fresh =
+                !(before && k != i && within(&items[k], a, b) && same_item(&items[i], &items[k]) &&
+                  (items[i].metric == items[k].metric || !items[i].metric));
+        }
         distinct += fresh;
     }
-    return up(distinct, l->escrs[1] == P4PMU_NONE ? 1 : 2);
+    return up(distinct, b == P4PMU_NONE ? 1 : 2);
+}
+
+static size_t escr_bounds(const struct packing *p)
+{
+    static struct item items[2 * RUNS_EVENTS];
+    size_t count = 0, most = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        items[count++] = counted_item(&p->requests[i]);
+        if (p->requests[i].metric && p->requests[i].metric->upstream_event != P4PMU_NONE)
+            items[count++] = tagging_item(&p->requests[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t bound = escr_bound(items, count, items[i].escrs[0], items[i].escrs[1]);
+        most = bound > most ? bound : most;
+    }
+    return most;
 }
 
 static const char *group_of(const struct sim_request *r)
@@ -166,10 +263,10 @@ static size_t group_bound(const struct packing *p, const char *group)
 
 static size_t lower_bound(const struct packing *p)
 {
-    size_t most = clique(p);
+    size_t most = clique(p), escrs = escr_bounds(p);
+    most = escrs > most ? escrs : most;
     for (size_t i = 0; i < p->count; i++) {
-        size_t escrs = escr_bound(p, i), group = group_bound(p, group_of(&p->requests[i]));
-        most = escrs > most ? escrs : most;
+        size_t group = group_bound(p, group_of(&p->requests[i]));
         most = group > most ? group : most;
     }
     return most;
@@ -181,6 +278,7 @@ static size_t lower_bound(const struct packing *p)
 static void clear(struct packing *p)
 {
     memset(p->size, 0, sizeof p->size);
+    memset(p->set, 0, sizeof p->set);
 }
 
 static size_t greedy(struct packing *p)
@@ -202,7 +300,10 @@ static bool pack(struct packing *p, size_t i, size_t used, size_t runs)
 {
     if (i == p->count)
         return true;
-    for (size_t run = 0; run < runs && run <= used; run++) {
+    size_t first = 0;
+    if (i > 0 && p->like[p->order[i]] == p->like[p->order[i - 1]])
+        first = p->run_of[p->order[i - 1]]; /* equal requests may be exchanged */
+    for (size_t run = first; run < runs && run <= used; run++) {
         if (p->trials > SEARCH_LIMIT)
             return false;
         if (run < used && !joins(p, run, p->order[i]))
@@ -210,7 +311,7 @@ static bool pack(struct packing *p, size_t i, size_t used, size_t runs)
         put(p, run, p->order[i]);
         if (pack(p, i + 1, used + (run == used), runs))
             return true;
-        p->size[run]--;
+        take_back(p, run);
     }
     return false;
 }
