@@ -21,7 +21,7 @@ static const char help[] =
     "      --runs           split the events into the fewest runs\n"
     "      --msr            print the MSR writes\n" INPUT_HELP
     "      --json           print data\n\n"
-    "exit status: 0 they fit (or were split), 1 they do not, 2 usage, 3 an event is unknown.\n\n"
+    "exit status: 0 they fit (or were split), 1 they do not, 2 usage or an unknown event.\n\n"
     "example: p4sim fit instr_retired uops_retired:NBOGUS branch_retired:MMTM memory_loads\n";
 
 struct fit {
@@ -71,7 +71,7 @@ static int take_events(struct fit *f, char *const *texts)
                 return complain(EXIT_USAGE, "fit", "more than %d events", RUNS_EVENTS);
             if (!sim_request_parse(words.word, dialect_signature(&f->config), &f->request[f->count],
                                    error))
-                return complain(EXIT_INPUT, "fit", "%s", error);
+                return complain(EXIT_USAGE, "fit", "%s", error);
             f->count++;
         }
     }
