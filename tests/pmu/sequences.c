@@ -165,6 +165,22 @@ static void ovf_pmi_set_after_the_count_asks_at_once_and_cleared_withdraws(void 
     p4pmu_free(pmu);
 }
 
+/* The same when overflow and count lie in one skip of a counter nobody waits for. */
+static void a_skip_past_the_overflow_leaves_the_request_to_be_found(void **state)
+{
+    (void)state;
+    for (unsigned clocks = 1; clocks < 5; clocks++) {
+        struct p4pmu *pmu = lab(false, 0);
+        lab_write(pmu, 0x30C, LAST - 1); /* the second clock overflows */
+        stand(pmu, 1);
+        p4pmu_clocks(pmu, clocks);
+        stand(pmu, 0);
+        change_cccr(pmu, 0, PMI_T0);
+        assert_int_equal(p4pmu_interrupt(pmu, 0), clocks > 2);
+        p4pmu_free(pmu);
+    }
+}
+
 static void with_force_ovf_a_handler_is_called_again_by_the_second_count_after_it(void **state)
 {
     (void)state;
@@ -422,6 +438,7 @@ int main(void)
         cmocka_unit_test(a_cccr_read_before_and_written_after_an_overflow_loses_it),
         cmocka_unit_test(ovf_written_back_as_1_keeps_the_request),
         cmocka_unit_test(ovf_pmi_set_after_the_count_asks_at_once_and_cleared_withdraws),
+        cmocka_unit_test(a_skip_past_the_overflow_leaves_the_request_to_be_found),
         cmocka_unit_test(with_force_ovf_a_handler_is_called_again_by_the_second_count_after_it),
         cmocka_unit_test(force_ovf_starts_a_cascade_with_the_first_count),
         cmocka_unit_test(one_logical_processor_can_mask_what_the_other_takes),
