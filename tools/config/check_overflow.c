@@ -261,8 +261,31 @@ static void judge_pebs(struct check *c, unsigned counter, unsigned bit)
     }
 }
 
+/* How many tagging mechanisms are set up. */
+static unsigned mechanisms(const struct check *c)
+{
+    bool front_end = false, execution = false, replay = c->state.pebs_enable & 0x1FFFF;
+    for (int e = 0; e < P4PMU_ESCRS; e++) {
+        front_end = front_end || check_event(c, e) == P4PMU_EV_uop_type;
+        execution = execution || (check_escr(c, e) & P4PMU_ESCR_TAG_ENABLE_MASK);
+    }
+    return (unsigned)front_end + execution + replay;
+}
+
+static void judge_mechanisms(struct check *c)
+{
+    uint64_t pebs = P4PMU_PEBS_ENABLE_MY_THREAD_MASK | P4PMU_PEBS_ENABLE_OTHER_THREAD_MASK;
+    if (!(c->state.pebs_enable & pebs) || mechanisms(c) < 2)
+        return;
+    struct check_finding *f = check_add(c, CHECK_PEBS_MECHANISMS, P4PMU_NONE, CHECK_PEBS_ENABLE,
+                                        P4PMU_PEBS_ENABLE_MY_THREAD_SHIFT, 2);
+    check_what(f, "PEBS is on while %u tagging mechanisms are set up", mechanisms(c));
+    check_todo(f, "keep the mechanism of the event on counter 16 and take the others out");
+}
+
 void check_pebs(struct check *c)
 {
+    judge_mechanisms(c);
     if (c->state.pebs_enable & P4PMU_PEBS_ENABLE_MY_THREAD_MASK)
         judge_pebs(c, 16, P4PMU_PEBS_ENABLE_MY_THREAD_SHIFT);
     if (c->state.pebs_enable & P4PMU_PEBS_ENABLE_OTHER_THREAD_MASK)

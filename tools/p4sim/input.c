@@ -120,6 +120,14 @@ static int take_words(const struct input_options *options, char *const *words,
     return take_text(options, "command line", text, config);
 }
 
+/* Not a file's name but a configuration itself. */
+static bool is_text(const char *word)
+{
+    int guess = config_guess(word);
+    return strchr(word, '=') || (guess >= 0 && guess != CONFIG_P4SIM) ||
+           (strchr(word, ':') && !strchr(word, '/'));
+}
+
 int input_config(const struct input_options *options, char *const *words, struct config *config)
 {
     int status = input_part(options, config);
@@ -128,7 +136,7 @@ int input_config(const struct input_options *options, char *const *words, struct
     if (!words[0] || !strcmp(words[0], "-"))
         return take_file(options, "standard input", stdin, config);
     FILE *file = words[1] ? NULL : fopen(words[0], "r");
-    if (!file && (strchr(words[0], '=') || options->dialect || words[1]))
+    if (!file && (options->dialect || words[1] || is_text(words[0])))
         return take_words(options, words, config);
     if (!file)
         return complain(EXIT_INPUT, options->command,
