@@ -32,7 +32,7 @@ static inline struct config parsed(enum config_dialect dialect, const char *text
 static inline struct printed printed_in(enum config_dialect dialect, const struct config *config)
 {
     static struct printed p;
-    struct dialect_notes notes = {NULL, 0};
+    struct dialect_notes notes = {NULL, 0, 0};
     memset(&p, 0, sizeof p);
     FILE *out = fmemopen(p.text, sizeof p.text - 1, "w");
     assert_non_null(out);

@@ -178,6 +178,48 @@ static void perfex_examples_of_its_own_manual(void **state)
     assert_int_equal(value_of(&c, 0x3F2), 1);
 }
 
+/* A list of specifiers people used on real parts (complang.tuwien.ac.at, linux-perfex/pentium4),
+ * and what it says they count. */
+static void published_perfex_specifiers_mean_what_their_author_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *perfex, *ours;
+    } published[] = {
+        {"0x0003b000/0x0c001e04@0x8000000D", "branch_retired:MMNP+MMNM+MMTP+MMTM:u\n"},
+        {"0x0003b000/0x0c001804@0x8000000D", "branch_retired:MMTP+MMTM:u\n"},
+        {"0x0003b000/0x0c001404@0x8000000F", "branch_retired:MMNM+MMTM:u\n"},
+        {"0x0003b000/0x0c001004@0x8000000F", "branch_retired:MMTM:u\n"},
+        {"0x00039000/0x06000204@0x8000000e", "mispred_branch_retired:NBOGUS:u\n"},
+        {"0x00039000/0x04000204@0x8000000C", "instr_retired:NBOGUSNTAG:u\n"},
+        {"0x00ff9000/0x04000204@0x8000000C", "instr_retired:NBOGUSNTAG:u:t=15:cmpl\n"},
+        {"0x00033000/0x02000804@0x80000006", "TC_deliver_mode:DI:u\n"},
+        {"0x000f3000/0x02000804@0x80000007", "TC_deliver_mode:DI:u:cmpl\n"},
+        {"0x00033000/0x02004004@0x80000004", "TC_deliver_mode:BI:u\n"},
+        {"0x00031000/0x06000204@0x80000000", "BPU_fetch_request:TCMISS:u\n"},
+        {"0x0003b000/0x04000204@0x80000010", "machine_clear:CLEAR:u\n"},
+        {"0x00035000/0x0a002004@0x80000006", "retired_mispred_branch_type:INDIRECT:u\n"},
+    };
+    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
+        struct config c = parsed(CONFIG_PERFEX, published[i].perfex, NORTHWOOD, false);
+        assert_string_equal(printed_in(CONFIG_P4SIM, &c).text, published[i].ours);
+    }
+}
+
+/* What would be counted otherwise is not printed at all. */
+static void an_event_that_cannot_be_said_whole_is_left_out(void **state)
+{
+    (void)state;
+    struct config c =
+        parsed(CONFIG_P4SIM, "machine_clear:SMCLEAR,instr_retired:u:t=1", NORTHWOOD, false);
+    assert_string_equal(printed_in(CONFIG_FREEBSD, &c).text,
+                        "p4-instr-retired,mask=nbogusntag+nbogustag,usr,threshold=1\n");
+    assert_string_equal(printed_in(CONFIG_OPROFILE, &c).text, "MACHINE_CLEAR:3000:0x40:1:1\n");
+    assert_string_equal(printed_in(CONFIG_LINUX_PERF, &c).text, "r4c00060000140000:u\n");
+    c = parsed(CONFIG_P4SIM, "memory_complete:USC,memory_complete:LSC", NORTHWOOD, false);
+    assert_string_equal(printed_in(CONFIG_LIBPFM4, &c).text, "netburst::memory_complete:LSC\n");
+}
+
 static void perfex_reads_numbers_as_hexadecimal_unless_told(void **state)
 {
     (void)state;
@@ -445,6 +487,8 @@ int main(void)
         cmocka_unit_test(metrics_go_there_and_back),
         cmocka_unit_test(replay_metrics_go_through_the_words_libpfm4_and_perf_have),
         cmocka_unit_test(perfex_examples_of_its_own_manual),
+        cmocka_unit_test(published_perfex_specifiers_mean_what_their_author_says),
+        cmocka_unit_test(an_event_that_cannot_be_said_whole_is_left_out),
         cmocka_unit_test(perfex_reads_numbers_as_hexadecimal_unless_told),
         cmocka_unit_test(msr_tools_lines_as_they_stand),
         cmocka_unit_test(perf_names_mean_what_the_kernel_programs),

@@ -269,7 +269,7 @@ static void compare_codes(const struct theirs *t, const char *a, const char *b,
     snprintf(wanted, sizeof wanted, "0x%x 0x%x 0x%x\n", (unsigned)codes.escr, (unsigned)codes.cccr,
              (unsigned)(codes.index < 0 ? dialect_linux_index(event) : codes.index));
     FILE *out = fmemopen(got, sizeof got - 1, "w");
-    struct dialect_notes notes = {NULL, 0};
+    struct dialect_notes notes = {NULL, 0, 0};
     dialect_print_libpfm4_codes(&config, out, &notes);
     fclose(out);
     /* An event with mask 0 selects nothing; its code is still that. */

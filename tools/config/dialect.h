@@ -32,15 +32,29 @@ bool dialect_next(struct dialect_words *words);
 bool dialect_error(char error[512], unsigned line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Remarks on a translation: LOST counts what could not be carried over. TO may be NULL. */
+/* Remarks on a translation. LOST counts what could not be carried over; DROPPED what would have
+ * changed the count, so that the whole event is left out. TO may be NULL. */
 struct dialect_notes {
     FILE *to;
-    unsigned lost;
+    unsigned lost, dropped;
 };
 void dialect_remark(struct dialect_notes *notes, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void dialect_lose(struct dialect_notes *notes, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Lost, but the count is the same without it (a preset, an interrupt). */
+void dialect_shorten(struct dialect_notes *notes, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A line that appears only when nothing was lost by dialect_lose since its beginning. */
+struct dialect_line {
+    FILE *file;
+    char *text;
+    size_t size;
+    unsigned dropped;
+};
+bool dialect_line_begin(struct dialect_line *line, const struct dialect_notes *notes);
+void dialect_line_end(struct dialect_line *line, FILE *out, const struct dialect_notes *notes);
 
 /* A whole word as a number: base 0 takes 0x, 0 and decimal; 16 takes an optional 0x. */
 bool dialect_number(const char *word, int base, uint64_t *value);

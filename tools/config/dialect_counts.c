@@ -194,16 +194,21 @@ bool dialect_sayable(const struct dialect_count *d, const char *name, uint32_t e
                      counter, (unsigned)d->cccr, (unsigned)d->value, name);
         return false;
     }
+    uint32_t quiet = P4PMU_CCCR_OVF_PMI_T0_MASK | P4PMU_CCCR_OVF_PMI_T1_MASK | P4PMU_CCCR_OVF_MASK;
     uint32_t escr = d->value & ~escr_mask, cccr = d->cccr & ~cccr_mask;
     if (escr) {
         field_names("ESCR", escr, fields, sizeof fields);
-        dialect_lose(notes, "%s: %s cannot say ESCR %s (0x%08X)", counter, name, fields,
+        dialect_lose(notes, "%s is left out: %s cannot say ESCR %s (0x%08X)", counter, name, fields,
                      (unsigned)escr);
     }
-    if (cccr) {
+    if (cccr & ~quiet) {
         field_names("CCCR", cccr, fields, sizeof fields);
-        dialect_lose(notes, "%s: %s cannot say CCCR %s (0x%08X)", counter, name, fields,
+        dialect_lose(notes, "%s is left out: %s cannot say CCCR %s (0x%08X)", counter, name, fields,
                      (unsigned)cccr);
+    } else if (cccr) {
+        field_names("CCCR", cccr, fields, sizeof fields);
+        dialect_shorten(notes, "%s: %s cannot say CCCR %s (0x%08X)", counter, name, fields,
+                        (unsigned)cccr);
     }
-    return true;
+    return !escr && !(cccr & ~quiet);
 }

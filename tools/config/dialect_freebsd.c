@@ -293,8 +293,8 @@ static void print_filters(const struct config *config, const struct dialect_coun
         dialect_lose(notes, "counter %d: FreeBSD cannot say that no privilege level counts",
                      d->counter);
     if (d->preset)
-        dialect_lose(notes, "counter %d: the preset is pmcstat's -n, not part of the event",
-                     d->counter);
+        dialect_shorten(notes, "counter %d: the preset is pmcstat's -n, not part of the event",
+                        d->counter);
 }
 
 void dialect_print_freebsd(const struct config *config, FILE *out, struct dialect_notes *notes)
@@ -313,10 +313,13 @@ void dialect_print_freebsd(const struct config *config, FILE *out, struct dialec
                          p4pmu_event((enum p4pmu_event)d->event)->name);
             continue;
         }
-        fprintf(out, "p4-%s", name);
-        print_masks(d, out, notes);
-        print_filters(config, d, out, notes);
-        fputc('\n', out);
+        struct dialect_line line;
+        if (!dialect_line_begin(&line, notes))
+            return;
+        fprintf(line.file, "p4-%s", name);
+        print_masks(d, line.file, notes);
+        print_filters(config, d, line.file, notes);
+        dialect_line_end(&line, out, notes);
     }
     dialect_leftovers(&c, "FreeBSD", notes);
 }

@@ -352,15 +352,16 @@ static bool sayable(const struct dialect_count *d, struct dialect_notes *notes)
     uint32_t cccr = P4PMU_CCCR_ENABLE_MASK | P4PMU_CCCR_ESCR_SELECT_MASK |
                     P4PMU_CCCR_ACTIVE_THREAD_MASK | P4PMU_CCCR_COMPARE_MASK |
                     P4PMU_CCCR_COMPLEMENT_MASK | P4PMU_CCCR_THRESHOLD_MASK | P4PMU_CCCR_EDGE_MASK;
+    unsigned dropped = notes->dropped;
     char name[48];
     if (!dialect_sayable(d, "libpfm4", ESCR_SAID, cccr, notes))
         return false;
     if (d->preset)
-        dialect_lose(notes, "counter %d: libpfm4 cannot say a preset", d->counter);
+        dialect_shorten(notes, "counter %d: libpfm4 cannot say a preset", d->counter);
     if (P4PMU_GET(CCCR, ACTIVE_THREAD, d->cccr) != 3)
         dialect_lose(notes, "counter %d: libpfm4 always sets ACTIVE_THREAD 11b", d->counter);
     if (dialect_event_name(CONFIG_LIBPFM4, (enum p4pmu_event)d->event, name, sizeof name))
-        return true;
+        return notes->dropped == dropped;
     dialect_lose(notes, "counter %d: libpfm4 has no %s", d->counter,
                  p4pmu_event((enum p4pmu_event)d->event)->name);
     return false;
@@ -369,6 +370,18 @@ static bool sayable(const struct dialect_count *d, struct dialect_notes *notes)
 static bool prescott(const struct config *config)
 {
     return config->model >= 3;
+}
+
+static void print_event(const struct config *config, const struct dialect_count *d,
+                        const char *name, FILE *out, struct dialect_notes *notes)
+{
+    struct dialect_line line;
+    if (!dialect_line_begin(&line, notes))
+        return;
+    fprintf(line.file, "%s::%s", prescott(config) ? "netburst_p" : "netburst", name);
+    print_masks(d, line.file, notes);
+    print_filters(d, line.file, notes);
+    dialect_line_end(&line, out, notes);
 }
 
 static void print_upstream(const struct config *config, const struct dialect_counts *c, FILE *out,
@@ -392,10 +405,7 @@ static void print_upstream(const struct config *config, const struct dialect_cou
         if (d.event == P4PMU_NONE ||
             !dialect_event_name(CONFIG_LIBPFM4, (enum p4pmu_event)d.event, name, sizeof name))
             continue;
-        fprintf(out, "%s::%s", prescott(config) ? "netburst_p" : "netburst", name);
-        print_masks(&d, out, notes);
-        print_filters(&d, out, notes);
-        fputc('\n', out);
+        print_event(config, &d, name, out, notes);
     }
 }
 
@@ -409,10 +419,7 @@ void dialect_print_libpfm4(const struct config *config, FILE *out, struct dialec
         if (!sayable(d, notes))
             continue;
         dialect_event_name(CONFIG_LIBPFM4, (enum p4pmu_event)d->event, name, sizeof name);
-        fprintf(out, "%s::%s", prescott(config) ? "netburst_p" : "netburst", name);
-        print_masks(d, out, notes);
-        print_filters(d, out, notes);
-        fputc('\n', out);
+        print_event(config, d, name, out, notes);
     }
     print_upstream(config, &c, out, notes);
     dialect_leftovers(&c, "libpfm4", notes);

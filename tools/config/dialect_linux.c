@@ -253,7 +253,7 @@ static void print_count(const struct dialect_count *d, unsigned metric, FILE *ou
 {
     int index = dialect_linux_index((enum p4pmu_event)d->event);
     const char *name = p4pmu_event((enum p4pmu_event)d->event)->name;
-    unsigned mask = P4PMU_GET(ESCR, EVENT_MASK, d->value);
+    unsigned mask = P4PMU_GET(ESCR, EVENT_MASK, d->value), dropped = notes->dropped;
     if (index < 0 || mask & ~events[index].mask) {
         dialect_lose(notes, "counter %d: Linux has no %s%s", d->counter, name,
                      index < 0 ? "" : " with that mask and refuses it");
@@ -267,8 +267,10 @@ static void print_count(const struct dialect_count *d, unsigned metric, FILE *ou
     if (P4PMU_GET(CCCR, ACTIVE_THREAD, d->cccr) != 3)
         dialect_lose(notes, "counter %d: Linux always sets ACTIVE_THREAD 11b", d->counter);
     if (d->preset)
-        dialect_lose(notes, "counter %d: the preset is perf's -c, not part of the event",
-                     d->counter);
+        dialect_shorten(notes, "counter %d: the preset is perf's -c, not part of the event",
+                        d->counter);
+    if (notes->dropped != dropped)
+        return;
     fprintf(out, "r%llx%s\n", (unsigned long long)escr << 32 | cccr, level_text(d->value));
 }
 

@@ -97,7 +97,7 @@ static void print_count(const struct config *config, const struct dialect_count 
         return;
     }
     if (d->preset)
-        dialect_lose(notes, "counter %d: p4sim's texts cannot say a preset", d->counter);
+        dialect_shorten(notes, "counter %d: p4sim's texts cannot say a preset", d->counter);
     if (!has_text(config, d)) {
         fprintf(out, "0x%08X/0x%08X@0x%X\n", (unsigned)d->cccr, (unsigned)d->value,
                 (unsigned)d->counter);

@@ -209,8 +209,8 @@ void dialect_print_perfex(const struct config *config, FILE *out, struct dialect
         if (d->escr != P4PMU_NONE)
             written[d->escr] = true;
         if (d->preset)
-            dialect_lose(notes, "perfex has no option for the preset 0x%llX of counter %d",
-                         (unsigned long long)d->preset, d->counter);
+            dialect_shorten(notes, "perfex has no option for the preset 0x%llX of counter %d",
+                            (unsigned long long)d->preset, d->counter);
     }
     for (int e = 0; e < P4PMU_ESCRS; e++) {
         if (c.escr[e] && !written[e])

@@ -84,7 +84,7 @@ bool config_parse(enum config_dialect dialect, const char *text, struct config *
 bool dialect_print(enum config_dialect dialect, const struct config *config, FILE *out,
                    struct dialect_notes *notes)
 {
-    struct dialect_notes none = {NULL, 0};
+    struct dialect_notes none = {NULL, 0, 0};
     dialects[dialect].print(config, out, notes ? notes : &none);
     return (notes ? notes : &none)->lost == 0;
 }

@@ -77,11 +77,38 @@ void dialect_remark(struct dialect_notes *notes, const char *format, ...)
 void dialect_lose(struct dialect_notes *notes, const char *format, ...)
 {
     va_list arguments;
+    if (notes) {
+        notes->lost++;
+        notes->dropped++;
+    }
+    va_start(arguments, format);
+    say(notes, format, arguments);
+    va_end(arguments);
+}
+
+void dialect_shorten(struct dialect_notes *notes, const char *format, ...)
+{
+    va_list arguments;
     if (notes)
         notes->lost++;
     va_start(arguments, format);
     say(notes, format, arguments);
     va_end(arguments);
+}
+
+bool dialect_line_begin(struct dialect_line *line, const struct dialect_notes *notes)
+{
+    *line = (struct dialect_line){.dropped = notes->dropped};
+    line->file = open_memstream(&line->text, &line->size);
+    return line->file != NULL;
+}
+
+void dialect_line_end(struct dialect_line *line, FILE *out, const struct dialect_notes *notes)
+{
+    fclose(line->file);
+    if (notes->dropped == line->dropped && line->text)
+        fprintf(out, "%s\n", line->text);
+    free(line->text);
 }
 
 bool dialect_number(const char *word, int base, uint64_t *value)

@@ -48,11 +48,22 @@ const struct table_row *table_find(const char *tool, const char *event, const ch
     return NULL;
 }
 
+static bool is_tool(const char *word)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!strcasecmp(rows[i].tool, word))
+            return true;
+    }
+    return false;
+}
+
 bool table_row_has(const struct table_row *row, const char *word)
 {
     const char *const columns[] = {
         row->tool, row->event,  row->what,   row->theirs,
         row->ours, row->reason, row->source, table_status_name(row->status)};
+    if (is_tool(word))
+        return !strcasecmp(row->tool, word);
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         if (strcasestr(columns[i], word))
             return true;

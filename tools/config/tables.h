@@ -27,7 +27,7 @@ const char *table_status_name(enum table_status status);
 const char *table_status_meaning(enum table_status status);
 /* The row of TOOL about WHAT of EVENT, or NULL. */
 const struct table_row *table_find(const char *tool, const char *event, const char *what);
-/* Whether WORD is in one of the columns, case ignored. */
+/* Whether WORD is in one of the columns, case ignored; the name of a tool only in that column. */
 bool table_row_has(const struct table_row *row, const char *word);
 
 #endif

@@ -140,7 +140,7 @@ static int read_input(char *const *words, char *text, const char **name)
 static int translate(const struct convert *c, const char *name, const char *text)
 {
     static struct config config;
-    struct dialect_notes notes = {stderr, 0};
+    struct dialect_notes notes = {stderr, 0, 0};
     char error[512];
     int from = c->from >= 0 ? c->from : config_guess(text);
     int status = input_part(&c->input, &config);

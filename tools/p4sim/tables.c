@@ -80,6 +80,16 @@ static size_t print_json(char *const *words)
     return shown;
 }
 
+static size_t add_name(const char **names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(names[i], name))
+            return count;
+    }
+    names[count] = name;
+    return count + 1;
+}
+
 /* The first word no row has at all gets near matches among tools and events. */
 static int nothing(char *const *words)
 {
@@ -88,8 +98,8 @@ static int nothing(char *const *words)
     char near[200] = "";
     size_t count = 0;
     for (size_t i = 0; (row = table_row(i)) && count + 1 < 512; i++) {
-        names[count++] = row->tool;
-        names[count++] = row->event;
+        count = add_name(names, count, row->tool);
+        count = add_name(names, count, row->event);
     }
     sim_near(words[0], names, count, near, sizeof near);
     return complain(EXIT_CHECK, "tables", "no row has '%s'%s%s%s%s", words[0],
