@@ -201,6 +201,89 @@ static void rows_are_whole_and_identifiers_unique(void **state)
     }
 }
 
+static void add(struct config *config, uint32_t msr, uint64_t value)
+{
+    assert_true(config_add(config, msr, value, 0, ""));
+}
+
+/* ---- one mistake in a wire ---------------------------------------------------------------------
+ */
+
+static struct config one;
+
+static uint32_t sound_cccr(const struct p4pmu_escr_info *escr)
+{
+    return 0x31000 | escr->select << 13;
+}
+
+/* ESCR with EVENT, and CCCR in the register of COUNTER; judged. */
+static void set_up(const struct p4pmu_event_info *event, const struct p4pmu_escr_info *escr,
+                   unsigned counter, uint32_t cccr)
+{
+    one = (struct config){.model = 3, .stepping = 4};
+    uint32_t mask = 0;
+    for (size_t i = 0; i < event->subevent_count; i++)
+        mask |= 1u << event->subevents[i].bit;
+    add(&one, escr->msr, event->code << 25 | mask << 9 | 0xC);
+    add(&one, p4pmu_counter(counter)->cccr_msr, cccr);
+    assert_true(check_config(&one, &check));
+}
+
+/* The only finding, which must be an error. */
+static const struct check_finding *only_finding(const struct p4pmu_event_info *event,
+                                                unsigned counter)
+{
+    if (check.count != 1 || check_info(check.finding[0].id)->severity != CHECK_ERROR)
+        fail_msg("%s on counter %u: %zu findings", event->name, counter, check.count);
+    return &check.finding[0];
+}
+
+static void mistake_selects(const struct p4pmu_event_info *event,
+                            const struct p4pmu_escr_info *escr, unsigned counter)
+{
+    char mended[32];
+    snprintf(mended, sizeof mended, "= 0x%08X", sound_cccr(escr));
+    for (uint32_t select = 0; select < 8; select++) {
+        if (select == escr->select)
+            continue;
+        set_up(event, escr, counter, 0x31000 | select << 13);
+        const struct check_finding *f = only_finding(event, counter);
+        if (!strstr(f->todo, mended))
+            fail_msg("%s on counter %u with select %u: '%s' does not say %s", event->name, counter,
+                     select, f->todo, mended);
+    }
+}
+
+static void mistake_counter(const struct p4pmu_event_info *event,
+                            const struct p4pmu_escr_info *escr, unsigned counter)
+{
+    set_up(event, escr, counter, sound_cccr(escr));
+    const struct check_finding *f = only_finding(event, counter);
+    assert_true(f->id == CHECK_ESCR_UNREACHABLE || f->id == CHECK_SELECT_NO_ESCR);
+    assert_non_null(strstr(f->todo, escr->name));
+    assert_non_null(strstr(f->todo, "is wired to counters"));
+}
+
+/* Whatever ESCR select or counter was meant, the message gives the value or the counters. */
+static void every_mistake_in_a_wire_is_found_and_the_mended_value_given(void **state)
+{
+    (void)state;
+    for (int e = 0; e < P4PMU_EVENTS; e++) {
+        const struct p4pmu_event_info *event = p4pmu_event((enum p4pmu_event)e);
+        for (int i = 0; i < 2; i++) {
+            if (event->escrs[i] == P4PMU_NONE || e == P4PMU_EV_uop_type)
+                continue; /* uop_type alone in its ESCR is no mistake in a wire */
+            const struct p4pmu_escr_info *escr = p4pmu_escr((enum p4pmu_escr)event->escrs[i]);
+            for (unsigned counter = 0; counter < P4PMU_COUNTERS; counter++) {
+                if (escr->counters >> counter & 1)
+                    mistake_selects(event, escr, counter);
+                else
+                    mistake_counter(event, escr, counter);
+            }
+        }
+    }
+}
+
 /* ---- random configurations ---------------------------------------------------------------------
  */
 
@@ -210,11 +293,6 @@ static uint32_t random_below(uint32_t n)
 {
     seed = seed * 1664525u + 1013904223u;
     return (seed >> 8) % n;
-}
-
-static void add(struct config *config, uint32_t msr, uint64_t value)
-{
-    assert_true(config_add(config, msr, value, 0, ""));
 }
 
 /* An event in one of its ESCRs, heard by one of its counters, with one or two bits flipped. */
@@ -277,6 +355,7 @@ int main(void)
         cmocka_unit_test(each_sound_configuration_gives_no_error_and_no_warning),
         cmocka_unit_test(every_finding_has_a_case),
         cmocka_unit_test(counters_said_to_count_nothing_stay_and_mended_ones_move),
+        cmocka_unit_test(every_mistake_in_a_wire_is_found_and_the_mended_value_given),
         cmocka_unit_test(verdicts_on_random_configurations_agree_with_the_bench),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

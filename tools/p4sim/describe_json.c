@@ -6,6 +6,7 @@
 #include "metrics.h"
 #include "parts.h"
 #include "request.h"
+#include "topics.h"
 
 static json_t *bits_json(uint32_t set)
 {
@@ -108,11 +109,57 @@ static void add_finding(json_t *o, unsigned index)
                                         "source", i->source));
 }
 
+static void add_register(json_t *o, unsigned index)
+{
+    const struct p4pmu_msr_info *m = p4pmu_msr(index);
+    json_object_update_new(o, json_pack("{s:i, s:i, s:b, s:b, s:o, s:s}", "msr", (int)m->msr,
+                                        "count", (int)m->count, "per_logical_processor",
+                                        (int)m->per_lp, "read_only", (int)m->read_only, "models",
+                                        bits_json(m->models), "source", m->source));
+}
+
+static void add_field(json_t *o, unsigned index)
+{
+    const struct p4pmu_field_info *f = p4pmu_field(index);
+    json_object_update_new(o, json_pack("{s:s, s:i, s:i, s:b, s:o}", "register", f->reg, "shift",
+                                        (int)f->shift, "length", (int)f->length, "read_only",
+                                        (int)f->read_only, "models", bits_json(f->models)));
+}
+
+static void add_part(json_t *o, unsigned index)
+{
+    const struct part *p = part(index);
+    json_object_update_new(o, json_pack("{s:i, s:i, s:b, s:s}", "model", (int)p->model, "stepping",
+                                        (int)p->stepping, "hyper_threading",
+                                        (int)p->hyper_threading, "source", p->source));
+}
+
+static void add_erratum(json_t *o, unsigned index)
+{
+    const struct p4pmu_erratum_info *e = p4pmu_erratum((enum p4pmu_erratum)index);
+    json_t *ranges = json_array();
+    for (int i = 0; i < 2; i++) {
+        if (e->signatures[i][0] <= e->signatures[i][1])
+            json_array_append_new(
+                ranges, json_pack("[i, i]", (int)e->signatures[i][0], (int)e->signatures[i][1]));
+    }
+    json_object_update_new(o, json_pack("{s:s, s:o, s:s}", "entry", e->entry, "signatures", ranges,
+                                        "source", e->source));
+}
+
+static void add_topic(json_t *o, unsigned index)
+{
+    json_object_update_new(
+        o, json_pack("{s:s, s:s}", "text", topic(index)->text, "source", topic(index)->source));
+}
+
 json_t *describe_json(const struct item *item)
 {
     static void (*const by_kind[ITEM_KINDS])(json_t *, unsigned) = {
-        [ITEM_EVENT] = add_event, [ITEM_TAG] = add_tag,         [ITEM_METRIC] = add_metric,
-        [ITEM_ESCR] = add_escr,   [ITEM_COUNTER] = add_counter, [ITEM_FINDING] = add_finding,
+        [ITEM_EVENT] = add_event,       [ITEM_TAG] = add_tag,         [ITEM_METRIC] = add_metric,
+        [ITEM_ESCR] = add_escr,         [ITEM_COUNTER] = add_counter, [ITEM_FINDING] = add_finding,
+        [ITEM_REGISTER] = add_register, [ITEM_FIELD] = add_field,     [ITEM_PART] = add_part,
+        [ITEM_ERRATUM] = add_erratum,   [ITEM_TOPIC] = add_topic,
     };
     json_t *o = json_pack("{s:s, s:s, s:s}", "kind", item_kind_one(item->kind), "name", item->name,
                           "description", item->description);
