@@ -147,6 +147,57 @@ static void replay_metrics_go_through_the_words_libpfm4_and_perf_have(void **sta
     }
 }
 
+/* Every metric in a form that has a word for its registers: the tagging ESCR becomes an event. */
+static void tagging_escrs_are_carried_as_events(void **state)
+{
+    (void)state;
+    static const struct {
+        enum config_dialect dialect;
+        const char *metric, *theirs;
+    } some[] = {
+        {CONFIG_FREEBSD, "memory_loads",
+         "p4-front-end-event,mask=nbogus\np4-uop-type,mask=tagloads\n"},
+        {CONFIG_OPROFILE, "memory_stores", "FRONT_END_EVENT:3000:0x1:1:1\nUOP_TYPE:3000:0x4:1:1\n"},
+        {CONFIG_LINUX_PERF, "memory_loads:u", "r4600020000000000:u\nr5000040000000000\n"},
+        {CONFIG_LIBPFM4, "memory_loads",
+         "netburst::front_end_event:NBOGUS\nnetburst::uops_type:TAGLOADS\n"},
+        {CONFIG_PERFEX, "memory_loads",
+         "-e 0x0003B000/0x1000020C@0x8000000C\n-e 0x00035000/0x0400040C@0x8000000D\n"},
+    };
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        struct config c = parsed(CONFIG_P4SIM, some[i].metric, NORTHWOOD, false);
+        struct printed p = printed_in(some[i].dialect, &c);
+        assert_int_equal(p.lost, 0);
+        assert_string_equal(p.text, some[i].theirs);
+    }
+    static const enum config_dialect all[] = {CONFIG_LIBPFM4, CONFIG_LINUX_PERF, CONFIG_FREEBSD};
+    static const char *const metrics[] = {"memory_loads", "memory_stores",
+                                          "memory_loads_and_stores", "packed_DP_retired:u",
+                                          "X87_FP_retired:t=1"};
+    for (size_t d = 0; d < sizeof all / sizeof all[0]; d++) {
+        struct tally t = {0, 0};
+        for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
+            there_and_back(all[d], metrics[i], NORTHWOOD, &t);
+        assert_int_equal(t.carried, 5);
+    }
+}
+
+/* On a part without Hyper-Threading the bits of the second logical processor are nothing to lose.
+ */
+static void thread_bits_matter_only_with_hyper_threading(void **state)
+{
+    (void)state;
+    struct config c =
+        parsed(CONFIG_LIBPFM4, "netburst::instr_retired:NBOGUSNTAG:u", NORTHWOOD, false);
+    assert_string_equal(printed_in(CONFIG_P4SIM, &c).text, "instr_retired:NBOGUSNTAG:u\n");
+    assert_string_equal(printed_in(CONFIG_PERFEX, &c).text,
+                        "-e 0x00039000/0x04000205@0x8000000C\n");
+    c = parsed(CONFIG_LIBPFM4, "netburst::instr_retired:NBOGUSNTAG:u", NORTHWOOD, true);
+    assert_string_equal(printed_in(CONFIG_P4SIM, &c).text, "0x00039000/0x04000205@0xC\n");
+    c = parsed(CONFIG_P4SIM, "instr_retired:NBOGUSNTAG:u", NORTHWOOD, true);
+    assert_int_equal(printed_in(CONFIG_LIBPFM4, &c).lost, 1);
+}
+
 /* ---- the forms as their tools document them ----------------------------------------------------
  */
 
@@ -378,6 +429,7 @@ static void the_looks_of_a_text_give_its_form(void **state)
                  {"r4c00060000000000:u", CONFIG_LINUX_PERF},
                  {"perf stat -e r4c00060000000000", CONFIG_LINUX_PERF},
                  {"branch-misses", CONFIG_LINUX_PERF},
+                 {"iTLB-load-misses:u", CONFIG_LINUX_PERF},
                  {"INSTR_RETIRED:100000", CONFIG_OPROFILE},
                  {"p4-instr-retired", CONFIG_FREEBSD},
                  {"PAPI_TOT_INS", CONFIG_PAPI},
@@ -486,6 +538,8 @@ int main(void)
         cmocka_unit_test(freebsd_carries_all_but_newer_events_and_enforced_edges),
         cmocka_unit_test(metrics_go_there_and_back),
         cmocka_unit_test(replay_metrics_go_through_the_words_libpfm4_and_perf_have),
+        cmocka_unit_test(tagging_escrs_are_carried_as_events),
+        cmocka_unit_test(thread_bits_matter_only_with_hyper_threading),
         cmocka_unit_test(perfex_examples_of_its_own_manual),
         cmocka_unit_test(published_perfex_specifiers_mean_what_their_author_says),
         cmocka_unit_test(an_event_that_cannot_be_said_whole_is_left_out),

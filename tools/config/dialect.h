@@ -112,6 +112,10 @@ struct dialect_counts {
 
 /* What CONFIG counts, in the order in which its counters were switched on. */
 void dialect_counts(const struct config *config, struct dialect_counts *counts);
+/* Forms that have a word for an ESCR only as part of a count: give the ESCRs that tag for a metric,
+ * and with ALL every ESCR that is written, a free counter to listen. */
+void dialect_give_counters(struct dialect_counts *counts, bool all, const char *name,
+                           struct dialect_notes *notes);
 /* Say what of COUNTS an event dialect named NAME cannot carry: ESCRs nobody listens to, tagging
  * registers, and of each count whatever is set in its CCCR or ESCR outside the masks given. */
 void dialect_leftovers(const struct dialect_counts *counts, const char *name,
@@ -174,6 +178,8 @@ int dialect_by_name(const char *name);
 /* One line each: what it looks like. */
 const char *dialect_example(enum config_dialect dialect);
 
+/* Whether WORD (up to a colon or comma) is a name of a common event in Linux perf. */
+bool dialect_linux_knows(const char *word);
 /* Linux's event index (enum P4_EVENTS of its perf_event_p4.h) of EVENT, or -1. */
 int dialect_linux_index(enum p4pmu_event event);
 

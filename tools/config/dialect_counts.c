@@ -50,7 +50,9 @@ static void take_write(const struct config_write *w, struct last *last, struct d
     }
 }
 
-static void take_count(const struct last *last, int counter, struct dialect_counts *c)
+/* NO_THREAD: ESCR bits that mean nothing on the part. */
+static void take_count(const struct last *last, int counter, uint32_t no_thread,
+                       struct dialect_counts *c)
 {
     uint32_t cccr = last->cccr[counter];
     int escr = p4pmu_wired_escr((unsigned)counter, P4PMU_GET(CCCR, ESCR_SELECT, cccr));
@@ -65,7 +67,7 @@ static void take_count(const struct last *last, int counter, struct dialect_coun
     if (escr == NONE)
         return;
     c->heard[escr] = true;
-    d->value = c->escr[escr];
+    d->value = c->escr[escr] & ~no_thread;
     d->event = p4pmu_event_by_code((enum p4pmu_escr)escr, P4PMU_GET(ESCR, EVENT_SELECT, d->value));
 }
 
@@ -136,6 +138,7 @@ static bool plain(uint32_t cccr)
 
 void dialect_counts(const struct config *config, struct dialect_counts *c)
 {
+    const uint32_t t1 = P4PMU_ESCR_T1_USR_MASK | P4PMU_ESCR_T1_OS_MASK;
     struct last last;
     bool upstreams[P4PMU_ESCRS] = {false};
     memset(&last, 0, sizeof last);
@@ -143,12 +146,65 @@ void dialect_counts(const struct config *config, struct dialect_counts *c)
     for (size_t i = 0; i < config->count; i++)
         take_write(&config->write[i], &last, c);
     for (int i = 0; i < last.count; i++)
-        take_count(&last, last.order[i], c);
+        take_count(&last, last.order[i], config->hyper_threading ? 0 : t1, c);
     for (size_t i = 0; i < c->size; i++)
         find_metric(c, &c->count[i], upstreams);
     for (size_t i = 0; i < c->size; i++) {
         struct dialect_count *d = &c->count[i];
         d->wakes = d->escr != NONE && upstreams[d->escr] && plain(d->cccr) && !d->preset;
+    }
+}
+
+/* ---- ESCRs without a counter -------------------------------------------------------------------
+ */
+
+static bool has_counter(const struct dialect_counts *c, int escr)
+{
+    for (size_t i = 0; i < c->size; i++) {
+        if (c->count[i].escr == escr)
+            return true;
+    }
+    return false;
+}
+
+/* A counter wired to ESCR that nothing uses, or P4PMU_NONE. */
+static int free_counter(const struct dialect_counts *c, int escr)
+{
+    for (unsigned i = 0; i < P4PMU_COUNTERS; i++) {
+        bool used = !(p4pmu_escr((enum p4pmu_escr)escr)->counters & 1u << i);
+        for (size_t k = 0; k < c->size; k++)
+            used = used || c->count[k].counter == (int)i;
+        if (!used)
+            return (int)i;
+    }
+    return NONE;
+}
+
+void dialect_give_counters(struct dialect_counts *c, bool all, const char *name,
+                           struct dialect_notes *notes)
+{
+    for (int e = 0; e < P4PMU_ESCRS; e++) {
+        const struct p4pmu_escr_info *info = p4pmu_escr((enum p4pmu_escr)e);
+        if (!c->escr[e] || has_counter(c, e) || !(all || c->heard[e]))
+            continue;
+        int counter = free_counter(c, e);
+        if (counter == NONE) {
+            dialect_lose(notes,
+                         "%s writes an ESCR only with a counter, and none is free for %s = 0x%08X",
+                         name, info->name, (unsigned)c->escr[e]);
+            continue;
+        }
+        dialect_remark(notes, "%s writes an ESCR only with a counter: counter %d listens to %s",
+                       name, counter, info->name);
+        uint32_t cccr = P4PMU_CCCR_ENABLE_MASK | P4PMU_CCCR_ACTIVE_THREAD_MASK;
+        c->heard[e] = true;
+        c->count[c->size++] = (struct dialect_count){
+            .counter = counter,
+            .escr = e,
+            .cccr = P4PMU_PUT(CCCR, ESCR_SELECT, cccr, info->select),
+            .value = c->escr[e],
+            .event =
+                p4pmu_event_by_code((enum p4pmu_escr)e, P4PMU_GET(ESCR, EVENT_SELECT, c->escr[e]))};
     }
 }
 

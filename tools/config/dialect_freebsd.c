@@ -299,10 +299,11 @@ static void print_filters(const struct config *config, const struct dialect_coun
 
 void dialect_print_freebsd(const struct config *config, FILE *out, struct dialect_notes *notes)
 {
-    const uint32_t escr = 0x7FFFFFFC, cccr = 0x41FFF000;
+    const uint32_t escr = 0x7FFFFFFF, cccr = 0x41FFF000;
     struct dialect_counts c;
     char name[48];
     dialect_counts(config, &c);
+    dialect_give_counters(&c, false, "FreeBSD", notes);
     c.pebs_used = false;
     for (size_t i = 0; i < c.size; i++) {
         const struct dialect_count *d = &c.count[i];

@@ -322,14 +322,20 @@ static void print_masks(const struct dialect_count *d, FILE *out, struct dialect
         fprintf(out, ":%s", cause_of(d->metric));
 }
 
-static void print_filters(const struct dialect_count *d, FILE *out, struct dialect_notes *notes)
+static void print_filters(const struct config *config, const struct dialect_count *d, FILE *out,
+                          struct dialect_notes *notes)
 {
     bool usr = d->value & P4PMU_ESCR_T0_USR_MASK, os = d->value & P4PMU_ESCR_T0_OS_MASK;
+    uint32_t t1 = d->value & (P4PMU_ESCR_T1_USR_MASK | P4PMU_ESCR_T1_OS_MASK);
     unsigned threshold = P4PMU_GET(CCCR, THRESHOLD, d->cccr);
     bool edge = d->cccr & P4PMU_CCCR_EDGE_MASK, complement = d->cccr & P4PMU_CCCR_COMPLEMENT_MASK;
     bool compare = d->cccr & P4PMU_CCCR_COMPARE_MASK;
     if (usr != os)
         fputs(usr ? ":u" : ":k", out);
+    if (config->hyper_threading &&
+        t1 != (d->value & (P4PMU_ESCR_T0_USR_MASK | P4PMU_ESCR_T0_OS_MASK)) >> 2)
+        dialect_shorten(notes, "counter %d: libpfm4 counts both logical processors alike",
+                        d->counter);
     fputs(edge ? ":e" : "", out);
     fputs(complement ? ":cmpl" : "", out);
     if (threshold)
@@ -380,33 +386,8 @@ static void print_event(const struct config *config, const struct dialect_count 
         return;
     fprintf(line.file, "%s::%s", prescott(config) ? "netburst_p" : "netburst", name);
     print_masks(d, line.file, notes);
-    print_filters(d, line.file, notes);
+    print_filters(config, d, line.file, notes);
     dialect_line_end(&line, out, notes);
-}
-
-static void print_upstream(const struct config *config, const struct dialect_counts *c, FILE *out,
-                           struct dialect_notes *notes)
-{
-    bool counted[P4PMU_ESCRS] = {false};
-    for (size_t i = 0; i < c->size; i++) {
-        if (c->count[i].escr != P4PMU_NONE)
-            counted[c->count[i].escr] = true;
-    }
-    for (int e = 0; e < P4PMU_ESCRS; e++) {
-        struct dialect_count d = {.counter = P4PMU_NONE,
-                                  .escr = e,
-                                  .value = c->escr[e],
-                                  .event = P4PMU_NONE,
-                                  .cccr = P4PMU_CCCR_ACTIVE_THREAD_MASK};
-        char name[48];
-        if (!c->escr[e] || counted[e] || !c->heard[e])
-            continue;
-        d.event = p4pmu_event_by_code((enum p4pmu_escr)e, P4PMU_GET(ESCR, EVENT_SELECT, d.value));
-        if (d.event == P4PMU_NONE ||
-            !dialect_event_name(CONFIG_LIBPFM4, (enum p4pmu_event)d.event, name, sizeof name))
-            continue;
-        print_event(config, &d, name, out, notes);
-    }
 }
 
 void dialect_print_libpfm4(const struct config *config, FILE *out, struct dialect_notes *notes)
@@ -414,6 +395,7 @@ void dialect_print_libpfm4(const struct config *config, FILE *out, struct dialec
     struct dialect_counts c;
     char name[48];
     dialect_counts(config, &c);
+    dialect_give_counters(&c, false, "libpfm4", notes);
     for (size_t i = 0; i < c.size; i++) {
         const struct dialect_count *d = &c.count[i];
         if (!sayable(d, notes))
@@ -421,7 +403,6 @@ void dialect_print_libpfm4(const struct config *config, FILE *out, struct dialec
         dialect_event_name(CONFIG_LIBPFM4, (enum p4pmu_event)d->event, name, sizeof name);
         print_event(config, d, name, out, notes);
     }
-    print_upstream(config, &c, out, notes);
     dialect_leftovers(&c, "libpfm4", notes);
 }
 
@@ -438,6 +419,7 @@ void dialect_print_libpfm4_codes(const struct config *config, FILE *out,
 {
     struct dialect_counts c;
     dialect_counts(config, &c);
+    dialect_give_counters(&c, false, "libpfm4", notes);
     for (size_t i = 0; i < c.size; i++) {
         const struct dialect_count *d = &c.count[i];
         if (!sayable(d, notes))

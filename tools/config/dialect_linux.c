@@ -174,6 +174,16 @@ static bool unknown(struct reader *r, const char *text)
         text, near[0] ? "; did you mean" : "", near, near[0] ? "?" : "");
 }
 
+bool dialect_linux_knows(const char *word)
+{
+    size_t length = strcspn(word, ":,");
+    for (size_t i = 0; i < NAMES; i++) {
+        if (length == strlen(names[i].name) && !strncasecmp(names[i].name, word, length))
+            return true;
+    }
+    return false;
+}
+
 static bool take_name(struct reader *r, const char *name, const char *levels, const char *text)
 {
     for (size_t i = 0; i < NAMES; i++) {
@@ -278,6 +288,7 @@ void dialect_print_linux(const struct config *config, FILE *out, struct dialect_
 {
     struct dialect_counts c;
     dialect_counts(config, &c);
+    dialect_give_counters(&c, false, "Linux", notes);
     for (size_t i = 0; i < c.size; i++) {
         struct dialect_count *d = &c.count[i];
         unsigned metric = metric_of(d->metric);

@@ -120,12 +120,14 @@ bool dialect_parse_oprofile(const char *text, struct config *config, struct dial
 void dialect_print_oprofile(const struct config *config, FILE *out, struct dialect_notes *notes)
 {
     const uint32_t escr = P4PMU_ESCR_EVENT_SELECT_MASK | P4PMU_ESCR_EVENT_MASK_MASK |
-                          P4PMU_ESCR_T0_USR_MASK | P4PMU_ESCR_T0_OS_MASK;
+                          P4PMU_ESCR_T0_USR_MASK | P4PMU_ESCR_T0_OS_MASK | P4PMU_ESCR_T1_USR_MASK |
+                          P4PMU_ESCR_T1_OS_MASK; /* the driver moves levels to its processor */
     const uint32_t cccr = P4PMU_CCCR_ENABLE_MASK | P4PMU_CCCR_ESCR_SELECT_MASK |
                           P4PMU_CCCR_ACTIVE_THREAD_MASK | P4PMU_CCCR_OVF_PMI_T0_MASK;
     struct dialect_counts c;
     char name[48];
     dialect_counts(config, &c);
+    dialect_give_counters(&c, false, "OProfile", notes);
     c.pebs_used = false; /* no word for a metric */
     for (size_t i = 0; i < c.size; i++) {
         const struct dialect_count *d = &c.count[i];

@@ -159,62 +159,23 @@ bool dialect_parse_perfex(const char *text, struct config *config, struct dialec
 /* ---- printing ----------------------------------------------------------------------------------
  */
 
-/* A counter wired to ESCR that nothing uses, or P4PMU_NONE. */
-static int free_counter(const struct dialect_counts *c, int escr)
-{
-    for (unsigned i = 0; i < P4PMU_COUNTERS; i++) {
-        bool used = !(p4pmu_escr((enum p4pmu_escr)escr)->counters & 1u << i);
-        for (size_t k = 0; k < c->size; k++)
-            used = used || c->count[k].counter == (int)i;
-        if (!used)
-            return (int)i;
-    }
-    return P4PMU_NONE;
-}
-
 static void print_event(FILE *out, uint32_t cccr, uint32_t escr, int counter)
 {
     fprintf(out, "-e 0x%08X/0x%08X@0x%08X\n", (unsigned)cccr, (unsigned)escr,
             (unsigned)counter | fast);
 }
 
-/* perfex writes an ESCR only together with a counter: a tagging ESCR gets a free one. */
-static void print_silent(struct dialect_counts *c, int escr, FILE *out, struct dialect_notes *notes)
-{
-    const struct p4pmu_escr_info *info = p4pmu_escr((enum p4pmu_escr)escr);
-    int counter = free_counter(c, escr);
-    if (counter == P4PMU_NONE || c->size == P4PMU_COUNTERS) {
-        dialect_lose(notes,
-                     "perfex writes an ESCR only with a counter, and none is free for %s = 0x%08X",
-                     info->name, (unsigned)c->escr[escr]);
-        return;
-    }
-    c->count[c->size++].counter = counter;
-    dialect_remark(notes, "perfex writes an ESCR only with a counter: counter %d listens to %s",
-                   counter, info->name);
-    print_event(out,
-                P4PMU_PUT(CCCR, ESCR_SELECT, P4PMU_CCCR_ENABLE_MASK | P4PMU_CCCR_ACTIVE_THREAD_MASK,
-                          info->select),
-                c->escr[escr], counter);
-}
-
 void dialect_print_perfex(const struct config *config, FILE *out, struct dialect_notes *notes)
 {
     struct dialect_counts c;
-    bool written[P4PMU_ESCRS] = {false};
     dialect_counts(config, &c);
+    dialect_give_counters(&c, true, "perfex", notes);
     for (size_t i = 0; i < c.size; i++) {
         const struct dialect_count *d = &c.count[i];
-        print_event(out, d->cccr, d->value, d->counter);
-        if (d->escr != P4PMU_NONE)
-            written[d->escr] = true;
+        print_event(out, d->cccr, d->escr == P4PMU_NONE ? 0 : c.escr[d->escr], d->counter);
         if (d->preset)
             dialect_shorten(notes, "perfex has no option for the preset 0x%llX of counter %d",
                             (unsigned long long)d->preset, d->counter);
-    }
-    for (int e = 0; e < P4PMU_ESCRS; e++) {
-        if (c.escr[e] && !written[e])
-            print_silent(&c, e, out, notes);
     }
     if (c.pebs_enable)
         fprintf(out, "--p4pe=0x%08llX\n", (unsigned long long)c.pebs_enable);

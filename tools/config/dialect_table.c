@@ -107,12 +107,8 @@ static bool is_perfex(const char *w)
 
 static bool is_linux(const char *w)
 {
-    static const char *const names[] = {"perf",         "cycles", "instructions", "branches",
-                                        "cache-misses", "cpu/",   "branch-misses"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (!strcasecmp(w, names[i]) || (names[i][3] == '/' && begins(w, names[i])))
-            return true;
-    }
+    if (!strcasecmp(w, "perf") || begins(w, "cpu/") || dialect_linux_knows(w))
+        return true;
     return w[0] == 'r' && strlen(w) > 4 && strspn(w + 1, "0123456789abcdefABCDEF") > 3 &&
            strchr(":,", w[1 + strspn(w + 1, "0123456789abcdefABCDEF")]);
 }
