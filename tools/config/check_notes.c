@@ -111,6 +111,26 @@ static void carry_note(struct check *c, unsigned counter)
     }
 }
 
+/* The last write of the ESCR comes after ENABLE. */
+static void order_note(struct check *c, unsigned counter)
+{
+    const struct p4pmu_counter_info *info = p4pmu_counter(counter);
+    const struct p4pmu_escr_info *escr = p4pmu_escr((enum p4pmu_escr)c->counter[counter].escr);
+    bool running = false, early = false;
+    for (size_t i = 0; i < c->config->count; i++) {
+        const struct config_write *w = &c->config->write[i];
+        if (w->msr == info->cccr_msr)
+            running = w->value & P4PMU_CCCR_ENABLE_MASK;
+        if (w->msr == escr->msr)
+            early = running;
+    }
+    if (!early)
+        return;
+    struct check_finding *f = check_add(c, CHECK_NOTE_ORDER, (int)counter, escr->msr, 0, 31);
+    check_what(f, "%s is written while counter %u already runs", escr->name, counter);
+    check_todo(f, "write %s before %s", escr->name, info->cccr_name);
+}
+
 void check_notes(struct check *c)
 {
     for (unsigned i = 0; i < P4PMU_COUNTERS; i++) {
@@ -119,6 +139,7 @@ void check_notes(struct check *c)
             continue;
         event_notes(c, i);
         carry_note(c, i);
+        order_note(c, i);
         if (i == 1 && k->event != P4PMU_EV_BSQ_allocation)
             note(c, CHECK_NOTE_BPU1, i, p4pmu_counter(1)->cccr_msr,
                  "use counter 0 where it can be");

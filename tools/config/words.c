@@ -218,6 +218,14 @@ void words_filter(uint32_t cccr, char *out, size_t size)
         add(out, size, ", rising edge");
 }
 
+const char *words_active(uint32_t cccr)
+{
+    static const char *const text[] = {
+        "while no logical processor is active", "while exactly one logical processor is active",
+        "while both logical processors are active", "while any logical processor is active"};
+    return text[P4PMU_GET(CCCR, ACTIVE_THREAD, cccr)];
+}
+
 static void add_what(int event, unsigned mask, const struct sim_metric *metric, char *out,
                      size_t size)
 {
@@ -275,6 +283,8 @@ void words_sentence(const struct config_state *state, const struct config *confi
              words_metric(state, config, counter, &upstream), out, size);
     words_who(value, config, event, who, sizeof who);
     add(out, size, ", %s", who);
+    if (config->hyper_threading && P4PMU_GET(CCCR, ACTIVE_THREAD, cccr) != 3)
+        add(out, size, ", %s", words_active(cccr));
     if (!(cccr & P4PMU_CCCR_ENABLE_MASK))
         add(out, size, ", once a cascade has started it");
 }

@@ -23,6 +23,8 @@ void words_event(const struct config_state *state, const struct config *config, 
 void words_who(uint32_t escr, const struct config *config, int event, char *out, size_t size);
 /* "more than 2, rising edge", for a CCCR; "" when the input is added as it is. */
 void words_filter(uint32_t cccr, char *out, size_t size);
+/* "while both logical processors are active", for CCCR[17:16]. */
+const char *words_active(uint32_t cccr);
 /* One sentence on what is counted. */
 void words_sentence(const struct config_state *state, const struct config *config, unsigned counter,
                     char *out, size_t size);

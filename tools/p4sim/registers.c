@@ -58,6 +58,8 @@ static void field_text(const struct config *config, uint32_t msr, const struct p
         mask_text((int)index, (uint32_t)value, out, size);
     else if (kind == NAMES_CCCR && f->shift == P4PMU_CCCR_ESCR_SELECT_SHIFT)
         escr_select_text(index, (uint32_t)value, out, size);
+    else if (kind == NAMES_CCCR && f->shift == P4PMU_CCCR_ACTIVE_THREAD_SHIFT)
+        snprintf(out, size, "%s", words_active((uint32_t)value));
     else
         snprintf(out, size, "%s", f->description);
 }
@@ -144,8 +146,15 @@ static void cccr_stations(FILE *out, const struct config *config, const struct c
             : cccr & (P4PMU_CCCR_CASCADE_MASK | P4PMU_CCCR_EXT_CASCADE_MASK)
                 ? ", after the overflow of its cascade source"
                 : ", but ENABLE is 0");
-    (void)config;
+    if (config->hyper_threading && P4PMU_GET(CCCR, ACTIVE_THREAD, cccr) != 3)
+        fprintf(out, "      |  %s\n", words_active(cccr));
     fprintf(out, "    %s (%XH), RDPMC %u\n", info->name, (unsigned)info->msr, counter);
+    if (cccr & (P4PMU_CCCR_OVF_PMI_T0_MASK | P4PMU_CCCR_OVF_PMI_T1_MASK))
+        fprintf(out,
+                "      |  the count after the overflow\n    interrupt to logical processor %s\n",
+                !(cccr & P4PMU_CCCR_OVF_PMI_T1_MASK)   ? "0"
+                : !(cccr & P4PMU_CCCR_OVF_PMI_T0_MASK) ? "1"
+                                                       : "0 and 1");
 }
 
 void registers_path(FILE *out, const struct config *config, const struct config_state *state,
