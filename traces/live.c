@@ -295,6 +295,7 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
     live->source.ops = &live_ops;
     live->cpuid = options->cpuid;
     live->cpuid_context = options->cpuid_context;
+    live->native_only = options->native_only;
     live->windowed = window_high != 0;
     live->window_low = window_low;
     live->window_high = window_high;

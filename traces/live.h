@@ -27,6 +27,14 @@ struct live_thread {
     enum { THREAD_READY, THREAD_BLOCKED, THREAD_GONE } state;
     int inject;                   /* signal to deliver with the next step */
     struct user_regs_struct regs; /* at its last stop */
+
+    /* execute.c */
+    struct interpreter machine;
+    bool interpreted; /* machine's registers and pages are newer than regs and memory */
+    bool xmm_known, xmm_changed;
+    bool signals_looked_for;          /* since the last system call or turn */
+    uint32_t run;                     /* instructions interpreted in a row */
+    struct user_fpregs_struct fpregs; /* while xmm_known: as the processor has them */
 };
 
 struct live {
@@ -43,6 +51,7 @@ struct live {
     struct space **spaces; /* by process, NULL when gone */
     size_t space_count, space_capacity;
     bool spaces_to_drop;
+    bool native_only;
     uint32_t threads_seen;
 
     uint64_t executed;
@@ -74,6 +83,9 @@ enum live_step {
 /* live_step.c: one instruction of this thread. */
 enum live_step live_step(struct live *live, struct live_thread *thread,
                          struct trace_instruction *out);
+struct recipe_registers live_registers(const struct user_regs_struct *regs);
+/* Will the kernel go back to restart the thread's system call? */
+bool live_call_restarts(const struct live_thread *thread);
 
 /* What a resumed thread came to. */
 enum live_stop {

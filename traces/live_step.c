@@ -7,7 +7,7 @@
  * natively when a program uses them in spite of CPUID.
  */
 #define _GNU_SOURCE
-#include "live.h"
+#include "execute.h"
 
 #include <limits.h>
 #include <string.h>
@@ -36,7 +36,7 @@ struct attempt {
     struct trace_access access[TRACE_ACCESSES];
 };
 
-static struct recipe_registers registers_of(const struct user_regs_struct *regs)
+struct recipe_registers live_registers(const struct user_regs_struct *regs)
 {
     return (struct recipe_registers){
         .gpr = {regs->rax & 0xffffffff, regs->rcx & 0xffffffff, regs->rdx & 0xffffffff,
@@ -49,17 +49,23 @@ static struct recipe_registers registers_of(const struct user_regs_struct *regs)
     };
 }
 
-/* A call that a signal cut short is restarted by the kernel when no handler runs: it goes back. */
-static void follow_restart(struct live_thread *thread, struct recipe_registers *start)
+bool live_call_restarts(const struct live_thread *thread)
 {
     int32_t result = (int32_t)thread->regs.rax;
 
-    if ((int64_t)thread->regs.orig_rax < 0 || result > -RESTART_FIRST || result < -RESTART_LAST ||
-        thread->inject)
+    return (int64_t)thread->regs.orig_rax >= 0 && result <= -RESTART_FIRST &&
+           result >= -RESTART_LAST && !thread->inject;
+}
+
+/* A call that a signal cut short is restarted by the kernel when no handler runs: it goes back. */
+static void follow_restart(struct live_thread *thread, struct recipe_registers *start)
+{
+    if (!live_call_restarts(thread))
         return;
     start->ip -= 2;
-    start->gpr[GPR_AX] =
-        result == -RESTART_LAST ? I386_RESTART_SYSCALL : thread->regs.orig_rax & 0xffffffff;
+    start->gpr[GPR_AX] = (int32_t)thread->regs.rax == -RESTART_LAST
+                             ? I386_RESTART_SYSCALL
+                             : thread->regs.orig_rax & 0xffffffff;
 }
 
 /* False where not a single byte can be read: executing there can only fault. */
@@ -67,7 +73,7 @@ static bool prepare(struct live *live, struct live_thread *thread, struct attemp
 {
     attempt->space = thread->space;
     attempt->access_count = 0;
-    attempt->start = registers_of(&thread->regs);
+    attempt->start = live_registers(&thread->regs);
     attempt->true_ip = attempt->start.ip;
     follow_restart(thread, &attempt->start);
     attempt->entry =
@@ -88,14 +94,14 @@ static uint64_t count_register(const struct recipe *recipe, uint64_t value)
 }
 
 /* Did it write where code is known to stand? */
-static void note_writes(const struct attempt *attempt, const struct trace_instruction *out)
+static void note_writes(const struct attempt *attempt, uint32_t repetitions)
 {
     for (unsigned i = 0; i < attempt->access_count; i++) {
         uint64_t low = attempt->access[i].address;
-        uint64_t size = attempt->access[i].size, bytes = size * out->repetitions;
+        uint64_t size = attempt->access[i].size, bytes = size * repetitions;
         if (!attempt->access[i].write || !bytes)
             continue;
-        if (out->flags & TRACE_REP_BACKWARD)
+        if (attempt->entry->recipe.string && (attempt->start.flags & FLAG_DIRECTION))
             low -= bytes - size;
         space_written(attempt->space, low, low + bytes);
     }
@@ -114,26 +120,20 @@ static void name_code(struct live *live, const struct space *space, struct code_
         recorder_static(live->recorder, &entry->recipe, space->process, entry->ip);
 }
 
-/* Fills in the executed instruction; the thread's registers are those after it. */
-static enum live_step executed(struct live *live, struct live_thread *thread,
-                               const struct attempt *attempt, uint64_t next_ip,
-                               struct trace_instruction *out)
+/* Fills in the executed instruction. */
+static void fill_in(struct live *live, struct live_thread *thread, const struct attempt *attempt,
+                    uint64_t next_ip, uint32_t repetitions, struct trace_instruction *out)
 {
     const struct recipe *recipe = &attempt->entry->recipe;
 
+    out->ip = attempt->start.ip;
     if (live->windowed &&
-        (attempt->start.ip < live->window_low || attempt->start.ip >= live->window_high)) {
-        out->ip = attempt->start.ip;
-        return LIVE_EXECUTED;
-    }
+        (attempt->start.ip < live->window_low || attempt->start.ip >= live->window_high))
+        return;
     if (attempt->entry->number == STREAM_NO_CODE)
         name_code(live, attempt->space, attempt->entry, next_ip);
     out->code = attempt->entry->number;
-    out->repetitions = 1;
-    if (recipe->repeated)
-        out->repetitions = (uint32_t)(count_register(recipe, attempt->start.gpr[GPR_CX]) -
-                                      count_register(recipe, thread->regs.rcx));
-    out->ip = attempt->start.ip;
+    out->repetitions = repetitions;
     out->next_ip = next_ip;
     out->process = attempt->space->process;
     out->thread = thread->number;
@@ -145,9 +145,23 @@ static enum live_step executed(struct live *live, struct live_thread *thread,
     out->length = recipe->length;
     out->access_count = (uint8_t)attempt->access_count;
     memcpy(out->access, attempt->access, sizeof out->access);
-    note_writes(attempt, out);
     live->executed++;
     live->turn++;
+}
+
+/* The processor executed the instruction; the thread's registers are those after it. */
+static enum live_step executed(struct live *live, struct live_thread *thread,
+                               const struct attempt *attempt, uint64_t next_ip,
+                               struct trace_instruction *out)
+{
+    const struct recipe *recipe = &attempt->entry->recipe;
+    uint32_t repetitions = 1;
+
+    if (recipe->repeated)
+        repetitions = (uint32_t)(count_register(recipe, attempt->start.gpr[GPR_CX]) -
+                                 count_register(recipe, thread->regs.rcx));
+    fill_in(live, thread, attempt, next_ip, repetitions, out);
+    note_writes(attempt, repetitions);
     return LIVE_EXECUTED;
 }
 
@@ -402,28 +416,64 @@ static enum live_step run_repeated(struct live *live, struct live_thread *thread
 /* ---- the step ----------------------------------------------------------------------------------
  */
 
-enum live_step live_step(struct live *live, struct live_thread *thread,
-                         struct trace_instruction *out)
+static enum live_step by_the_processor(struct live *live, struct live_thread *thread,
+                                       struct attempt *attempt, struct trace_instruction *out)
 {
-    struct attempt attempt;
-
-    if (!prepare(live, thread, &attempt) || thread->inject)
-        return step_natively(live, thread, &attempt, out);
-    switch (attempt.entry->recipe.kind) {
+    if (!prepare(live, thread, attempt) || thread->inject)
+        return step_natively(live, thread, attempt, out);
+    switch (attempt->entry->recipe.kind) {
     case RECIPE_CPUID:
         if (live->cpuid)
-            return answer_cpuid(live, thread, &attempt, out);
+            return answer_cpuid(live, thread, attempt, out);
         break;
     case RECIPE_RDTSC:
-        return answer_rdtsc(live, thread, &attempt, out);
+        return answer_rdtsc(live, thread, attempt, out);
     case RECIPE_LOAD_SS:
-        if (loads_same_ss(thread, &attempt))
-            return answer_load_ss(live, thread, &attempt, out);
+        if (loads_same_ss(thread, attempt))
+            return answer_load_ss(live, thread, attempt, out);
         break;
     default:
         break;
     }
-    if (attempt.entry->recipe.repeated)
-        return run_repeated(live, thread, &attempt, out);
-    return step_natively(live, thread, &attempt, out);
+    if (attempt->entry->recipe.repeated)
+        return run_repeated(live, thread, attempt, out);
+    return step_natively(live, thread, attempt, out);
+}
+
+/* True when it could be done without the processor. */
+static bool interpreted(struct live *live, struct live_thread *thread, struct attempt *attempt,
+                        struct trace_instruction *out)
+{
+    const struct interpreter *machine = &thread->machine;
+
+    if (!execute_may_interpret(thread))
+        return false;
+    attempt->space = thread->space;
+    attempt->start = machine->state.registers;
+    attempt->entry =
+        space_fetch(thread->space, live->decoder, live->recorder, thread->tid, attempt->start.ip);
+    if (!attempt->entry ||
+        !execute_interpret(thread, attempt->entry, attempt->access, &attempt->access_count))
+        return false;
+    fill_in(live, thread, attempt, machine->state.registers.ip, machine->repetitions, out);
+    note_writes(attempt, machine->repetitions);
+    live->source.end.interpreted++;
+    return true;
+}
+
+enum live_step live_step(struct live *live, struct live_thread *thread,
+                         struct trace_instruction *out)
+{
+    struct attempt attempt;
+    enum live_step result;
+
+    if (!live->native_only && interpreted(live, thread, &attempt, out))
+        return LIVE_EXECUTED;
+    execute_settle(thread);
+    attempt.access_count = 0;
+    result = by_the_processor(live, thread, &attempt, out);
+    execute_stepped(thread, attempt.space, attempt.entry ? &attempt.entry->recipe : NULL,
+                    attempt.access, attempt.access_count, result == LIVE_EXECUTED);
+    live->source.end.stepped += result == LIVE_EXECUTED;
+    return result;
 }

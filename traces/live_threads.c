@@ -9,7 +9,7 @@
  * signals (job control) do not stop a followed program.
  */
 #define _GNU_SOURCE
-#include "live.h"
+#include "execute.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -84,6 +84,8 @@ struct space *live_add_space(struct live *live)
         live_fail(live, 3, "no memory for another process");
         return NULL;
     }
+    if (!live->native_only)
+        space->memory = execute_memory_new(space);
     live->spaces[live->space_count++] = space;
     live->source.end.processes = (uint32_t)live->space_count;
     return space;
@@ -439,6 +441,8 @@ struct live_thread *live_schedule(struct live *live)
     if (thread && thread->state == THREAD_READY &&
         (live->turn < LIVE_QUANTUM || live->thread_count == 1))
         return thread;
+    if (thread)
+        execute_leave(thread);
     look_after_all(live);
     live->turn = 0;
     for (size_t i = 1; i <= live->thread_count; i++) {

@@ -72,6 +72,8 @@ struct trace_end {
     uint64_t signals;          /* signals delivered to handlers */
     uint64_t uncounted_processes; /* children that ran outside the count, with the reason in note */
     char note[256];            /* a sentence for the user, or "" */
+    uint64_t interpreted;      /* live: instructions executed by the interpreter */
+    uint64_t stepped;          /* live: instructions executed by the processor, a stop each */
 };
 
 struct trace_source;
@@ -140,6 +142,7 @@ struct trace_live_options {
     trace_cpuid_fn *cpuid;
     void *cpuid_context;
     const char *record_to;       /* also record the run to this file, or NULL */
+    bool native_only;            /* the processor executes every instruction: slow, for comparison */
 };
 
 /* Each opener gives a source or NULL; when NULL, ERROR (512 bytes) says what, where, what was expected

@@ -32,6 +32,7 @@ void space_free(struct space *space)
     }
     free(space->slots);
     code_page_set_free(&space->pages);
+    interpret_memory_free(space->memory);
     free(space);
 }
 
@@ -86,6 +87,8 @@ static struct code_page *current_page(struct space *space, struct recorder *reco
 
     if (page && page->epoch == space->epoch)
         return page;
+    if (space->memory)
+        interpret_memory_flush(space->memory);
     if (tracee_read(tid, number << CODE_PAGE_SHIFT, now, sizeof now) != sizeof now)
         return NULL;
     if (page) {
@@ -150,6 +153,7 @@ static struct code_entry *entry_for(struct space *space, uint64_t ip, const stru
         return NULL;
     *entry =
         (struct code_entry){.ip = ip, .number = STREAM_NO_CODE, .older = *head, .recipe = *recipe};
+    interpret_decode(&entry->recipe, &entry->op);
     if (!*head)
         space->count++;
     *head = entry;

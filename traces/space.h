@@ -9,6 +9,7 @@
 #define TRACES_SPACE_H
 
 #include "code_pages.h"
+#include "interpret.h"
 #include "recipe.h"
 #include "recorder.h"
 
@@ -20,6 +21,7 @@ struct code_entry {
     uint32_t number;          /* code, or STREAM_NO_CODE before its first execution */
     struct code_entry *older; /* other bytes that stood at this address */
     struct recipe recipe;
+    struct interpret_op op;
 };
 
 struct space {
@@ -29,6 +31,8 @@ struct space {
     struct code_page_set pages;
     struct code_entry **slots; /* open addressing by ip */
     size_t capacity, count;
+    struct interpret_memory *memory; /* the interpreter's pages of it, or NULL */
+    pid_t tid;                       /* through which they are reached */
 };
 
 struct space *space_new(uint16_t process);

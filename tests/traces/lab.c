@@ -103,20 +103,33 @@ static struct trace_source *checked(struct trace_source *source, const char *err
     return source;
 }
 
-struct trace_source *lab_live(const char *program, const char *argument, const char *other,
-                              const char *record_to)
+static struct trace_source *open_live(const char *program, const char *argument, const char *other,
+                                      struct trace_live_options options)
 {
     char path[LAB_PATH_BYTES], error[512] = "";
     char *argv[] = {path, (char *)(uintptr_t)argument, (char *)(uintptr_t)other, NULL};
-    struct trace_live_options options = {.argv = argv, .cpuid = p4_cpuid, .record_to = record_to};
     struct trace_source *source;
     int status, kept[2];
 
+    options.argv = argv;
+    options.cpuid = p4_cpuid;
     snprintf(path, sizeof path, "%s/%s", PROGRAMS, program);
     silence(kept);
     source = trace_open_live(&options, error, &status);
     speak(kept);
     return checked(source, error);
+}
+
+struct trace_source *lab_live(const char *program, const char *argument, const char *other,
+                              const char *record_to)
+{
+    return open_live(program, argument, other, (struct trace_live_options){.record_to = record_to});
+}
+
+struct trace_source *lab_live_how(const char *program, const char *argument, bool native_only)
+{
+    return open_live(program, argument, NULL,
+                     (struct trace_live_options){.native_only = native_only});
 }
 
 struct trace_source *lab_snippet(const char *text)

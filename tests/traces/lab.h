@@ -27,6 +27,8 @@ void lab_remove_folder(void);
 /* Opens a program of the tests with up to two arguments; its output goes to /dev/null. */
 struct trace_source *lab_live(const char *program, const char *argument, const char *other,
                               const char *record_to);
+/* Likewise, with the choice of leaving every instruction to the processor. */
+struct trace_source *lab_live_how(const char *program, const char *argument, bool native_only);
 struct trace_source *lab_snippet(const char *text);
 struct trace_source *lab_file(const char *path);
 

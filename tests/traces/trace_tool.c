@@ -3,8 +3,8 @@
  * info.
  *
  *   trace_tool record FILE PROGRAM [ARGUMENT...]
- *   trace_tool count  live PROGRAM [ARGUMENT...] | FILE
- *   trace_tool list   live PROGRAM [ARGUMENT...] | FILE
+ *   trace_tool count  live|native PROGRAM [ARGUMENT...] | FILE
+ *   trace_tool list   live|native PROGRAM [ARGUMENT...] | FILE
  *   trace_tool info   FILE
  */
 #include "source.h"
@@ -42,6 +42,9 @@ static int run(struct trace_source *source, bool listing, bool quiet)
         fprintf(stderr, "%s\n", source->error);
     if (source->end.note[0])
         fprintf(stderr, "%s\n", source->end.note);
+    if (!quiet && source->end.interpreted + source->end.stepped)
+        fprintf(stderr, "%" PRIu64 " interpreted, %" PRIu64 " stepped\n", source->end.interpreted,
+                source->end.stepped);
     trace_source_close(source);
     return result == TRACE_END ? 0 : 3;
 }
@@ -74,8 +77,9 @@ static struct trace_source *open_source(char **argv, const char *record_to)
 
     if (record_to)
         source = trace_open_live(&options, error, &status);
-    else if (!strcmp(argv[0], "live")) {
+    else if (!strcmp(argv[0], "live") || !strcmp(argv[0], "native")) {
         options.argv = argv + 1;
+        options.native_only = argv[0][0] == 'n';
         source = trace_open_live(&options, error, &status);
     } else
         source = trace_open_file(argv[0], error, &status);

@@ -1,0 +1,198 @@
+/* Between the interpreter and the processor; see execute.h. */
+#define _GNU_SOURCE
+#include "execute.h"
+
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+enum {
+    INTERPRETED_AT_MOST = LIVE_QUANTUM, /* in a row: then a signal may come in */
+    LARGEST_KNOWN_WRITE = 16,           /* bytes; beyond it the recipe's size is not relied on */
+};
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+/* As the program itself could read it: no way around its page protection. */
+static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
+{
+    const struct space *space = context;
+    struct iovec local = {bytes, INTERPRET_PAGE_BYTES};
+    struct iovec remote = {(void *)((uintptr_t)number << INTERPRET_PAGE_SHIFT),
+                           INTERPRET_PAGE_BYTES};
+
+    return process_vm_readv(space->tid, &local, 1, &remote, 1, 0) == INTERPRET_PAGE_BYTES;
+}
+
+static bool write_back(void *context, uint64_t address, const uint8_t *bytes, size_t count)
+{
+    const struct space *space = context;
+    struct iovec local = {(void *)(uintptr_t)bytes, count};
+    struct iovec remote = {(void *)(uintptr_t)address, count};
+
+    return process_vm_writev(space->tid, &local, 1, &remote, 1, 0) == (ssize_t)count;
+}
+
+static bool writable(void *context, uint32_t number, uint8_t first_byte)
+{
+    return write_back(context, (uint64_t)number << INTERPRET_PAGE_SHIFT, &first_byte, 1);
+}
+
+struct interpret_memory *execute_memory_new(struct space *space)
+{
+    static const struct interpret_backing backing = {fetch, writable, write_back};
+
+    return interpret_memory_new(&backing, space);
+}
+
+/* ---- registers ---------------------------------------------------------------------------------
+ */
+
+static void take_registers(struct live_thread *thread)
+{
+    thread->machine.state.registers = live_registers(&thread->regs);
+    thread->interpreted = true;
+}
+
+static void put_registers(struct live_thread *thread)
+{
+    const struct recipe_registers *now = &thread->machine.state.registers;
+    struct user_regs_struct *regs = &thread->regs;
+
+    regs->rax = now->gpr[GPR_AX];
+    regs->rcx = now->gpr[GPR_CX];
+    regs->rdx = now->gpr[GPR_DX];
+    regs->rbx = now->gpr[GPR_BX];
+    regs->rsp = now->gpr[GPR_SP];
+    regs->rbp = now->gpr[GPR_BP];
+    regs->rsi = now->gpr[GPR_SI];
+    regs->rdi = now->gpr[GPR_DI];
+    regs->rip = now->ip;
+    regs->eflags = now->flags;
+    regs->orig_rax = ~0ull; /* no system call to restart */
+    tracee_set_registers(thread->tid, regs);
+}
+
+static bool take_xmm(struct live_thread *thread)
+{
+    struct interpret_state *state = &thread->machine.state;
+
+    if (thread->xmm_known)
+        return true;
+    if (ptrace(PTRACE_GETFPREGS, thread->tid, NULL, &thread->fpregs) != 0)
+        return false;
+    memcpy(state->xmm, thread->fpregs.xmm_space, sizeof state->xmm);
+    state->mxcsr = thread->fpregs.mxcsr;
+    thread->xmm_known = true;
+    thread->xmm_changed = false;
+    return true;
+}
+
+static void put_xmm(struct live_thread *thread)
+{
+    const struct interpret_state *state = &thread->machine.state;
+
+    memcpy(thread->fpregs.xmm_space, state->xmm, sizeof state->xmm);
+    thread->fpregs.mxcsr = state->mxcsr;
+    ptrace(PTRACE_SETFPREGS, thread->tid, NULL, &thread->fpregs);
+    thread->xmm_changed = false;
+}
+
+/* ---- interpreting ------------------------------------------------------------------------------
+ */
+
+static bool signal_waits(pid_t tid)
+{
+    struct __ptrace_peeksiginfo_args own = {.nr = 1}, shared = {.nr = 1};
+    siginfo_t info;
+
+    shared.flags = PTRACE_PEEKSIGINFO_SHARED;
+    return ptrace(PTRACE_PEEKSIGINFO, tid, &own, &info) != 0 ||
+           ptrace(PTRACE_PEEKSIGINFO, tid, &shared, &info) != 0;
+}
+
+bool execute_may_interpret(struct live_thread *thread)
+{
+    if (thread->interpreted)
+        return ++thread->run < INTERPRETED_AT_MOST;
+    if (thread->inject || thread->regs.cs != CS_32BIT || !thread->space->memory ||
+        live_call_restarts(thread))
+        return false;
+    if (!thread->signals_looked_for) {
+        thread->signals_looked_for = true;
+        if (signal_waits(thread->tid))
+            return false;
+    }
+    thread->space->tid = thread->tid;
+    thread->machine.memory = thread->space->memory;
+    take_registers(thread);
+    return true;
+}
+
+bool execute_interpret(struct live_thread *thread, const struct code_entry *entry,
+                       struct trace_access access[TRACE_ACCESSES], unsigned *access_count)
+{
+    const struct interpret_op *op = &entry->op;
+
+    if (op->uses_xmm && !take_xmm(thread))
+        return false;
+    if (!interpret_step(&thread->machine, op, &entry->recipe, access, access_count))
+        return false;
+    thread->xmm_changed |= op->uses_xmm;
+    return true;
+}
+
+/* ---- handing over ------------------------------------------------------------------------------
+ */
+
+void execute_settle(struct live_thread *thread)
+{
+    if (!thread->interpreted)
+        return;
+    thread->interpreted = false;
+    interpret_memory_flush(thread->space->memory);
+    if (thread->xmm_changed)
+        put_xmm(thread);
+    put_registers(thread);
+}
+
+void execute_leave(struct live_thread *thread)
+{
+    execute_settle(thread);
+    thread->signals_looked_for = false;
+    if (thread->space && thread->space->memory)
+        interpret_memory_drop(thread->space->memory);
+}
+
+/* Does the recipe tell all the memory that changed? */
+static bool writes_are_known(const struct recipe *recipe, const struct trace_access *access,
+                             unsigned access_count)
+{
+    if (!recipe || recipe->repeated ||
+        (recipe->kind != RECIPE_PLAIN && recipe->kind != RECIPE_CPUID &&
+         recipe->kind != RECIPE_RDTSC && recipe->kind != RECIPE_PUSHF))
+        return false;
+    for (unsigned i = 0; i < access_count; i++)
+        if (access[i].write && access[i].size > LARGEST_KNOWN_WRITE)
+            return false;
+    return true;
+}
+
+void execute_stepped(struct live_thread *thread, struct space *space, const struct recipe *recipe,
+                     const struct trace_access *access, unsigned access_count, bool executed)
+{
+    thread->xmm_known = false;
+    thread->run = 0;
+    if (!executed || !recipe || recipe->kind != RECIPE_PLAIN)
+        thread->signals_looked_for = false;
+    if (!space->memory)
+        return;
+    if (!executed || !writes_are_known(recipe, access, access_count)) {
+        interpret_memory_drop(space->memory);
+        return;
+    }
+    for (unsigned i = 0; i < access_count; i++)
+        if (access[i].write)
+            interpret_memory_drop_range(space->memory, access[i].address, access[i].size);
+}
