@@ -170,10 +170,10 @@ void p4pmu_active(struct p4pmu *pmu, unsigned lp, bool active);
 /* The package sleeps (stop-grant, or both logical processors halted and nothing to serve): clocks
  * pass and nothing counts (SDM3 18.17). */
 void p4pmu_sleep(struct p4pmu *pmu, bool asleep);
-/* CPL of LP for the privilege checks of the instructions above, and CR4.PCE; 3 and true at reset
- * would be a laboratory; the defaults after reset are CPL 0 and PCE false (SDM volume 2). */
-/* It is also the CPL of a logical processor as thread-independent events see it beside the one a
- * fact names (SDM3 table 18-67). */
+/* CPL and CR4.PCE of LP, for the privilege checks of the instructions above; CPL 0 and PCE false
+ * after RESET. Real-address mode is CPL 0, virtual-8086 mode CPL 3 (SDM volume 2, RDPMC). The CPL
+ * is also what thread-independent events see of the logical processor a fact does not name (SDM3
+ * table 18-67). */
 void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce);
 
 /* ---- the machine's side: tags ------------------------------------------------------------- */

@@ -142,10 +142,16 @@ static void surround(struct p4pmu *pmu, struct input *in)
 static void check(struct p4pmu *pmu)
 {
     for (unsigned c = 0; c < P4PMU_COUNTERS; c++) {
-        uint32_t low, high;
-        if (p4pmu_rdpmc(pmu, 0, c, &low, &high) == P4PMU_OK)
+        uint32_t low, high, fast;
+        if (p4pmu_rdpmc(pmu, 0, c, &low, &high) == P4PMU_OK) {
             MUST(high < 0x100);
+            MUST(p4pmu_rdpmc(pmu, 0, 0x80000000u | c, &fast, &high) == P4PMU_OK);
+            MUST(fast == low && high == 0);
+        }
     }
+    uint64_t stamp;
+    if (p4pmu_rdtsc(pmu, 0, &stamp))
+        MUST(stamp == 0);
     MUST(p4pmu_quiet_clocks(pmu) > 0);
 }
 
@@ -191,6 +197,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .stepping = (unsigned)take(&in, 1) & 15,
                                   .errata = (uint32_t)take(&in, 1),
                                   .l3 = take(&in, 1) & 1};
+    unsigned without = (unsigned)take(&in, 1);
+    config.no_bts = (without & 3) == 3;
+    config.no_pebs = (without & 12) == 12;
     struct p4pmu *pmu = p4pmu_new(&config);
     if (!pmu)
         return 0;
