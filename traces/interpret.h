@@ -7,7 +7,7 @@
  * Operands in memory are those of the instruction's access recipe, so what is executed and what is
  * reported as accessed cannot differ.
  *
- * Not interpreted: x87 and MMX, far transfers, segment registers, system instructions, flags as a
+ * Not interpreted: MMX, far transfers, segment registers, system instructions, flags as a
  * whole (pushf, popf), 16-bit addresses and 16-bit branches, and whatever would fault.
  * Flags that the manual leaves undefined are given as AMD processors of the Zen family leave them,
  * but for those after a division, which stay (model choice: that is where they could be compared).
@@ -25,11 +25,22 @@ union interpret_xmm {
     uint64_t q[2];
 };
 
+/* The x87 unit as the first part of an FXSAVE image (Intel manual volume 1, table 10-2). */
+struct interpret_x87 {
+    uint16_t control, status;
+    uint8_t tags, reserved; /* a bit for each register that is not empty */
+    uint16_t opcode;
+    uint64_t ip, data;
+    uint32_t unused[2];
+    uint8_t st[8][16]; /* ten bytes each, from the top of the stack */
+};
+
 /* The architectural state the interpreter knows; everything else stays where it is. */
 struct interpret_state {
     struct recipe_registers registers;
     union interpret_xmm xmm[8];
     uint32_t mxcsr;
+    struct interpret_x87 x87;
 };
 
 struct interpreter {
@@ -82,6 +93,8 @@ void interpret_decode(const struct recipe *recipe, struct interpret_op *op);
 enum interpret_prefix { PREFIX_NONE, PREFIX_66, PREFIX_F3, PREFIX_F2, PREFIX_KINDS };
 void interpret_decode_sse(struct interpret_op *op, enum interpret_prefix prefix, uint8_t opcode,
                           uint8_t immediate);
+/* Opcodes D8 to DF with ModRM taken, and 9B. */
+void interpret_decode_x87(struct interpret_op *op, uint8_t opcode, const struct recipe *recipe);
 
 /*
  * Executes one instruction whose address is registers.ip. True: state and memory are those after

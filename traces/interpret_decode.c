@@ -358,6 +358,11 @@ static void decode_one_byte(struct cursor *cursor, struct interpret_op *op, uint
         decode_alu(cursor, op, opcode);
     else if (opcode >> 4 == 7)
         decode_branch(cursor, op, interpret_jcc, opcode & 15, 1);
+    else if (opcode >= 0xd8 && opcode <= 0xdf) {
+        take_modrm(cursor, op);
+        interpret_decode_x87(op, opcode, cursor->recipe);
+    } else if (opcode == 0x9b)
+        interpret_decode_x87(op, opcode, cursor->recipe);
     else if (opcode == 0x80 || opcode == 0x81 || opcode == 0x83)
         decode_group_1(cursor, op, opcode);
     else if (pair == 0xc0 || pair == 0xd0 || pair == 0xd2)

@@ -25,7 +25,8 @@
 #define EACH(F)                                                                                    \
     FOUR(F, 0x51, sqrt)                                                                            \
     FOUR(F, 0x58, add)                                                                             \
-    FOUR(F, 0x59, mul) FOUR(F, 0x5c, sub) FOUR(F, 0x5d, min) FOUR(F, 0x5e, div) FOUR(F, 0x5f, max) \
+    FOUR(F, 0x59, mul)                                                                             \
+    FOUR(F, 0x5c, sub) FOUR(F, 0x5d, min) FOUR(F, 0x5e, div) FOUR(F, 0x5f, max)                    \
         F(NONE, 0x5a, cvtps2pd) F(66, 0x5a, cvtpd2ps) F(F3, 0x5a, cvtss2sd) F(F2, 0x5a, cvtsd2ss)  \
             F(NONE, 0x5b, cvtdq2ps) F(66, 0x5b, cvtps2dq) F(F3, 0x5b, cvttps2dq)                   \
                 F(F3, 0xe6, cvtdq2pd) F(66, 0xe6, cvttpd2dq) F(F2, 0xe6, cvtpd2dq)

@@ -26,10 +26,11 @@ enum interpret_alu { ALU_ADD, ALU_OR, ALU_ADC, ALU_SBB, ALU_AND, ALU_SUB, ALU_XO
     /* interpret_integer.c */                                                                      \
     H(alu)                                                                                         \
     H(test)                                                                                        \
-    H(inc) H(dec) H(not ) H(neg) H(mov) H(extend) H(lea) H(xchg) H(push) H(push_rm) H(pop)         \
-        H(pop_rm) H(leave) H(call) H(call_rm) H(ret) H(jmp) H(jmp_rm) H(jcc) H(jecxz) H(loop)      \
-            H(setcc) H(cmov) H(nop) H(cwde) H(cdq) H(sahf) H(lahf) H(flag) H(bswap) H(cmpxchg)     \
-                H(xadd) H(xlat) /* interpret_bits.c */                                             \
+    H(inc)                                                                                         \
+    H(dec) H(not ) H(neg) H(mov) H(extend) H(lea) H(xchg) H(push) H(push_rm) H(pop) H(pop_rm)      \
+        H(leave) H(call) H(call_rm) H(ret) H(jmp) H(jmp_rm) H(jcc) H(jecxz) H(loop) H(setcc)       \
+            H(cmov) H(nop) H(cwde) H(cdq) H(sahf) H(lahf) H(flag) H(bswap) H(cmpxchg) H(xadd)      \
+                H(xlat) /* interpret_bits.c */                                                     \
         H(shift) H(double_shift) H(mul) H(imul) H(div) H(bit_test)                                 \
             H(bit_scan) /* interpret_string.c */                                                   \
         H(string)

@@ -30,6 +30,7 @@ struct oracle_state {
     uint32_t outcome; /* enum oracle_outcome */
     uint32_t length;  /* of the code */
     uint8_t xmm[8][16];
+    uint8_t x87[160]; /* as the first part of an FXSAVE image */
     uint8_t memory[ORACLE_DATA_BYTES];
     uint8_t code[ORACLE_CODE_BYTES];
 };

@@ -91,6 +91,46 @@ static void fill(uint8_t *bytes, uint64_t *random)
     }
 }
 
+/* A register of ten bytes: zeros, ones, infinities, NaNs, denormals, integers, random bits. */
+static void fill_extended(uint8_t *bytes, uint64_t *random)
+{
+    static const uint16_t exponents[] = {0,      1,      0x3fff, 0x4000, 0x3ffe, 0x4005, 0x401e,
+                                         0x403e, 0x407e, 0x43fe, 0x3c01, 0x7ffe, 0x7fff};
+    uint16_t exponent = chance(random, 4)
+                            ? exponents[chance(random, sizeof exponents / sizeof *exponents)]
+                            : (uint16_t)chance(random, 0x8000);
+    uint64_t mantissa = (uint64_t)edge(random) << 32 | edge(random);
+
+    if (chance(random, 3) == 0)
+        mantissa = 0;
+    if (chance(random, 8))
+        mantissa |= exponent ? (uint64_t)1 << 63 : 0;
+    exponent = (uint16_t)(exponent | chance(random, 2) << 15);
+    memcpy(bytes, &mantissa, 8);
+    memcpy(bytes + 8, &exponent, 2);
+}
+
+/* Rounding and precision at random, exceptions masked most times, any top of stack. */
+static void fill_x87(uint8_t x87[160], uint64_t *random)
+{
+    static const uint16_t precisions[] = {0, 0x200, 0x300, 0x300};
+    uint16_t control = (uint16_t)(0x7f | precisions[chance(random, 4)] | chance(random, 4) << 10);
+    uint16_t status = (uint16_t)(chance(random, 0x10000) & 0x7f7f);
+    uint32_t mxcsr = 0x1f80;
+
+    if (chance(random, 16) == 0)
+        control = (uint16_t)(control & ~(1u << chance(random, 6)));
+    if (chance(random, 2))
+        status &= 0x7f00;
+    status = (uint16_t)(status & ~(~control & 0x3f)); /* none of them waits for its handler */
+    memcpy(x87, &control, 2);
+    memcpy(x87 + 2, &status, 2);
+    x87[4] = (uint8_t)(chance(random, 4) ? 0xff : chance(random, 256));
+    memcpy(x87 + 24, &mxcsr, 4);
+    for (unsigned i = 0; i < 8; i++)
+        fill_extended(x87 + 32 + 16 * i, random);
+}
+
 static void fill_state(struct maker *maker)
 {
     struct oracle_state *state = maker->state;
@@ -108,6 +148,7 @@ static void fill_state(struct maker *maker)
         fill(state->xmm[i], random);
     for (unsigned i = 0; i < ORACLE_DATA_BYTES; i += 16)
         fill(state->memory + i, random);
+    fill_x87(state->x87, random);
 }
 
 static uint32_t place(struct maker *maker)

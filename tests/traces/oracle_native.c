@@ -19,12 +19,16 @@
 #include <sys/stat.h>
 
 void oracle_enter(struct oracle_state *state);
+extern uint8_t oracle_fxsave[512];
 extern void (*const oracle_leave_next)(void), (*const oracle_leave_taken)(void);
 
 __asm__(".bss\n"
         "now: .skip 4\n"
         "kept_esp: .skip 4\n"
         "kept_eax: .skip 4\n"
+        ".globl oracle_fxsave\n"
+        ".balign 16\n"
+        "oracle_fxsave: .skip 512\n"
         ".text\n"
         ".globl oracle_enter\n"
         "oracle_enter:\n"
@@ -32,6 +36,7 @@ __asm__(".bss\n"
         "    mov %esp, kept_esp\n"
         "    mov 36(%esp), %eax\n"
         "    mov %eax, now\n"
+        "    fxrstor oracle_fxsave\n"
         "    ldmxcsr 36(%eax)\n"
         "    movups 48(%eax), %xmm0\n"
         "    movups 64(%eax), %xmm1\n"
@@ -75,6 +80,7 @@ __asm__(".bss\n"
         "    pushf\n"
         "    popl 32(%eax)\n"
         "    cld\n"
+        "    fxsave oracle_fxsave\n"
         "    stmxcsr 36(%eax)\n"
         "    movups %xmm0, 48(%eax)\n"
         "    movups %xmm1, 64(%eax)\n"
@@ -117,11 +123,13 @@ static void run(struct oracle_state *state)
     memcpy(code, state->code, state->length);
     put_jump(code + state->length, &oracle_leave_next);
     memcpy(data, state->memory, ORACLE_DATA_BYTES);
+    memcpy(oracle_fxsave, state->x87, sizeof state->x87);
     if (sigsetjmp(faulted, 1) == 0)
         oracle_enter(state);
     else
         state->outcome = ORACLE_FAULT;
     memcpy(state->memory, data, ORACLE_DATA_BYTES);
+    memcpy(state->x87, oracle_fxsave, sizeof state->x87);
 }
 
 static int map(uint32_t address, int protection)

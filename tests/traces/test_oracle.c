@@ -70,6 +70,7 @@ static void load_state(struct interpreter *machine, const struct oracle_state *s
         registers->gpr[i] = state->gpr[i];
     memcpy(machine->state.xmm, state->xmm, sizeof state->xmm);
     machine->state.mxcsr = state->mxcsr;
+    memcpy(&machine->state.x87, state->x87, sizeof state->x87);
 }
 
 static void store_state(struct interpreter *machine, struct oracle_state *state)
@@ -81,6 +82,7 @@ static void store_state(struct interpreter *machine, struct oracle_state *state)
     state->flags = (uint32_t)registers->flags;
     memcpy(state->xmm, machine->state.xmm, sizeof state->xmm);
     state->mxcsr = machine->state.mxcsr;
+    memcpy(state->x87, &machine->state.x87, sizeof state->x87);
     interpret_load_bytes(machine->memory, ORACLE_DATA, state->memory, ORACLE_DATA_BYTES);
     state->outcome = registers->ip == ORACLE_CODE + state->length          ? ORACLE_NEXT
                      : registers->ip == ORACLE_CODE + ORACLE_TARGET_OFFSET ? ORACLE_TAKEN
@@ -129,6 +131,14 @@ static void print_state(const char *what, const struct oracle_state *state)
         print_error("  xmm%u %016llx%016llx\n", i, (unsigned long long)halves[1],
                     (unsigned long long)halves[0]);
     }
+    print_error("  x87 control %02x%02x status %02x%02x tags %02x\n", state->x87[1], state->x87[0],
+                state->x87[3], state->x87[2], state->x87[4]);
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t mantissa;
+        memcpy(&mantissa, state->x87 + 32 + 16 * i, 8);
+        print_error("  st%u %02x%02x %016llx\n", i, state->x87[41 + 16 * i],
+                    state->x87[40 + 16 * i], (unsigned long long)mantissa);
+    }
 }
 
 static void print_difference(const struct oracle *oracle, unsigned at)
@@ -150,6 +160,16 @@ static void print_difference(const struct oracle *oracle, unsigned at)
                         native->memory[i]);
 }
 
+/* Control, status, tags, and ten bytes of each register. */
+static bool x87_agrees(const uint8_t mine[160], const uint8_t native[160])
+{
+    bool equal = memcmp(mine, native, 5) == 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        equal &= memcmp(mine + 32 + 16 * i, native + 32 + 16 * i, 10) == 0;
+    return equal;
+}
+
 static bool agree(const struct oracle *oracle, unsigned at)
 {
     const struct oracle_form *form = &oracle_forms[oracle->forms[at]];
@@ -162,7 +182,8 @@ static bool agree(const struct oracle *oracle, unsigned at)
            !((mine->flags ^ native->flags) & flags) &&
            !memcmp(mine->gpr, native->gpr, sizeof mine->gpr) &&
            !memcmp(mine->xmm, native->xmm, sizeof mine->xmm) &&
-           !memcmp(mine->memory, native->memory, sizeof mine->memory);
+           !memcmp(mine->memory, native->memory, sizeof mine->memory) &&
+           x87_agrees(mine->x87, native->x87);
 }
 
 static void run_native(const struct oracle *oracle)
