@@ -84,10 +84,7 @@ static bool take_xmm(struct live_thread *thread)
         return false;
     memcpy(state->xmm, thread->fpregs.xmm_space, sizeof state->xmm);
     state->mxcsr = thread->fpregs.mxcsr;
-<<<<<<< HEAD
     memcpy(&state->x87, &thread->fpregs, sizeof state->x87);
-=======
->>>>>>> origin/main
     thread->xmm_known = true;
     thread->xmm_changed = false;
     return true;
@@ -97,10 +94,7 @@ static void put_xmm(struct live_thread *thread)
 {
     const struct interpret_state *state = &thread->machine.state;
 
-<<<<<<< HEAD
     memcpy(&thread->fpregs, &state->x87, sizeof state->x87);
-=======
->>>>>>> origin/main
     memcpy(thread->fpregs.xmm_space, state->xmm, sizeof state->xmm);
     thread->fpregs.mxcsr = state->mxcsr;
     ptrace(PTRACE_SETFPREGS, thread->tid, NULL, &thread->fpregs);
