@@ -295,15 +295,21 @@ static size_t greedy(struct packing *p)
     return runs;
 }
 
+/* Equal requests may be exchanged, so each goes into no earlier run than the one before it. */
+static size_t first_run(const struct packing *p, size_t i)
+{
+    if (i == 0)
+        return 0;
+    size_t before = p->order[i - 1];
+    return p->like[before] == p->like[p->order[i]] ? p->run_of[before] : 0;
+}
+
 /* Put the requests from number I of the order into at most RUNS runs, of which USED are begun. */
 static bool pack(struct packing *p, size_t i, size_t used, size_t runs)
 {
     if (i == p->count)
         return true;
-    size_t first = 0;
-    if (i > 0 && p->like[p->order[i]] == p->like[p->order[i - 1]])
-        first = p->run_of[p->order[i - 1]]; /* equal requests may be exchanged */
-    for (size_t run = first; run < runs && run <= used; run++) {
+    for (size_t run = first_run(p, i); run < runs && run <= used; run++) {
         if (p->trials > SEARCH_LIMIT)
             return false;
         if (run < used && !joins(p, run, p->order[i]))
