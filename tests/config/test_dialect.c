@@ -19,6 +19,21 @@ struct tally {
     unsigned carried, lost;
 };
 
+/* OProfile adds a preset and its interrupt, and nothing else. */
+static void assert_same_but_sampled(const struct config *config, const struct config *sampled)
+{
+    struct dialect_counts before, after;
+    dialect_counts(config, &before);
+    dialect_counts(sampled, &after);
+    assert_int_equal(before.size, after.size);
+    for (size_t i = 0; i < before.size; i++) {
+        assert_int_equal(before.count[i].event, after.count[i].event);
+        assert_int_equal(before.count[i].value, after.count[i].value);
+        assert_int_equal(before.count[i].cccr | P4PMU_CCCR_OVF_PMI_T0_MASK, after.count[i].cccr);
+        assert_true(after.count[i].preset != 0);
+    }
+}
+
 /* TEXT is p4sim's own and canonical: through DIALECT and back it is the same text, or DIALECT said
  * that something was lost. What DIALECT printed is printed again when read. */
 static void there_and_back(enum config_dialect dialect, const char *text, unsigned model,
@@ -34,8 +49,8 @@ static void there_and_back(enum config_dialect dialect, const char *text, unsign
     struct config again = parsed(dialect, there.text, model, false);
     struct printed theirs = printed_in(dialect, &again);
     assert_string_equal(theirs.text, there.text);
-    if (dialect == CONFIG_OPROFILE || dialect == CONFIG_PAPI) {
-        /* OProfile adds a preset and its interrupt; PAPI has no privilege levels in a preset. */
+    if (dialect == CONFIG_OPROFILE) {
+        assert_same_but_sampled(&config, &again);
         return;
     }
     struct printed back = printed_in(CONFIG_P4SIM, &again);
@@ -410,6 +425,29 @@ static void what_a_form_cannot_say_is_told(void **state)
     assert_true(lost(CONFIG_P4SIM, CONFIG_MSR_LIST, "MSR_CRU_ESCR0 = 0x04000204") > 0);
 }
 
+/* All sub-events at once make the longest texts. */
+static void the_longest_masks_go_there_and_back(void **state)
+{
+    (void)state;
+    for (int d = 0; d < CONFIG_DIALECTS; d++) {
+        for (int e = 0; e < P4PMU_EVENTS; e++) {
+            const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)e);
+            unsigned all = 0;
+            for (size_t i = 0; i < info->subevent_count; i++)
+                all |= 1u << info->subevents[i].bit;
+            char text[120];
+            snprintf(text, sizeof text, "%s:0x%X:u:t=15:cmpl:e", info->name, all);
+            struct config config = parsed(CONFIG_P4SIM, text, PRESCOTT, false);
+            struct printed there = printed_in((enum config_dialect)d, &config);
+            if (there.lost)
+                continue;
+            struct config again = parsed((enum config_dialect)d, there.text, PRESCOTT, false);
+            assert_string_equal(printed_in(CONFIG_P4SIM, &again).text,
+                                printed_in(CONFIG_P4SIM, &config).text);
+        }
+    }
+}
+
 /* ---- guessing ----------------------------------------------------------------------------------
  */
 
@@ -551,6 +589,7 @@ int main(void)
         cmocka_unit_test(freebsd_qualifiers_and_aliases),
         cmocka_unit_test(papi_presets_come_back),
         cmocka_unit_test(what_a_form_cannot_say_is_told),
+        cmocka_unit_test(the_longest_masks_go_there_and_back),
         cmocka_unit_test(the_looks_of_a_text_give_its_form),
         cmocka_unit_test(bad_words_get_the_line_and_near_matches),
         cmocka_unit_test(events_that_do_not_fit_say_so),

@@ -18,12 +18,16 @@
 /* ---- words -------------------------------------------------------------------------------------
  */
 
-/* The words of a text, one after the other; what follows # on a line is a comment. */
+/* The longest list of sub-events is about 200 letters. */
+enum { DIALECT_WORD = 512 };
+
+/* The words of a text, one after the other; what follows # on a line is a comment. A word that is
+ * too long ends in "...", which no form takes for anything. */
 struct dialect_words {
     const char *at;
     const char *separators; /* besides white space */
     unsigned line;          /* of the word returned last */
-    char word[200];
+    char word[DIALECT_WORD];
 };
 struct dialect_words dialect_words(const char *text, const char *separators);
 bool dialect_next(struct dialect_words *words);

@@ -189,7 +189,7 @@ static void finish(struct reader *r, struct sim_request *q)
 
 static bool take_event(struct reader *r, const char *text)
 {
-    char copy[200], *rest = copy;
+    char copy[DIALECT_WORD], *rest = copy;
     snprintf(copy, sizeof copy, "%s", text);
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
         size_t length = strcspn(text, ",");

@@ -171,7 +171,7 @@ static const char *without_pmu(const char *text)
 static bool take_event(const char *text, unsigned line, struct dialect_wishes *wishes,
                        const struct config *config, struct dialect_notes *notes, char error[512])
 {
-    char copy[200], *rest = copy;
+    char copy[DIALECT_WORD], *rest = copy;
     if (strstr(text, "::") && strncasecmp(text, "netburst::", 10) &&
         strncasecmp(text, "netburst_p::", 12))
         return dialect_error(

@@ -198,7 +198,7 @@ static bool take_name(struct reader *r, const char *name, const char *levels, co
 /* r4c00060000000000:u, cpu/config=0x4c0006.../u, branch-misses:u */
 static bool take_event(struct reader *r, const char *text)
 {
-    char copy[200], *levels;
+    char copy[DIALECT_WORD], *levels;
     uint64_t config;
     snprintf(copy, sizeof copy, "%s", text);
     if (!strncasecmp(copy, "cpu/config=", 11)) {

@@ -69,7 +69,7 @@ static bool take_fields(char *rest, const struct row *row, unsigned line, const 
 static bool take_event(const char *text, unsigned line, struct dialect_wishes *wishes,
                        const struct config *config, struct dialect_notes *notes, char error[512])
 {
-    char copy[200], *rest = copy;
+    char copy[DIALECT_WORD], *rest = copy;
     struct fields f;
     snprintf(copy, sizeof copy, "%s", text);
     char *name = strsep(&rest, ":");

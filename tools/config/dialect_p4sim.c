@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { PEBS_ENABLE = 0x3F1, PEBS_MATRIX_VERT = 0x3F2 };
+enum { NAMES_MOST = 90 };
 
 bool dialect_parse_p4sim(const char *text, struct config *config, struct dialect_notes *notes,
                          char error[512])
@@ -37,21 +37,26 @@ bool dialect_parse_p4sim(const char *text, struct config *config, struct dialect
 /* ---- printing ----------------------------------------------------------------------------------
  */
 
+/* Names of sub-events as long as they stay short enough for a text of sim/request.h, else a number.
+ */
 static void print_mask(const struct dialect_count *d, FILE *out)
 {
     const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)d->event);
-    unsigned mask = P4PMU_GET(ESCR, EVENT_MASK, d->value);
-    bool first = true;
-    for (size_t i = 0; i < info->subevent_count; i++) {
+    unsigned mask = P4PMU_GET(ESCR, EVENT_MASK, d->value), rest = mask;
+    char names[NAMES_MOST + 40] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < info->subevent_count && used < NAMES_MOST; i++) {
         unsigned bit = 1u << info->subevents[i].bit;
         if (!(mask & bit))
             continue;
-        fprintf(out, "%s%s", first ? ":" : "+", info->subevents[i].name);
-        first = false;
-        mask &= ~bit;
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? "+" : "",
+                                 info->subevents[i].name);
+        rest &= ~bit;
     }
-    if (mask)
-        fprintf(out, "%s0x%X", first ? ":" : "+", mask);
+    if (rest || used >= NAMES_MOST)
+        fprintf(out, ":0x%X", mask);
+    else
+        fprintf(out, ":%s", names);
 }
 
 static void print_filters(const struct dialect_count *d, FILE *out)

@@ -42,7 +42,7 @@ static bool add(const struct reader *r, uint32_t msr, uint64_t value, const char
 
 static bool take_event(const struct reader *r, const char *text)
 {
-    char copy[200];
+    char copy[DIALECT_WORD];
     uint64_t cccr, escr, counter;
     snprintf(copy, sizeof copy, "%s", text);
     char *slash = strchr(copy, '/'), *at = strchr(copy, '@');
@@ -106,7 +106,7 @@ static bool take_word(struct reader *r, struct dialect_words *words, bool *done)
                    {"--p4_pebs_enable", PEBS_ENABLE},
                    {"--p4pmv", PEBS_MATRIX_VERT},
                    {"--p4_pebs_matrix_vert", PEBS_MATRIX_VERT}};
-    char word[200];
+    char word[DIALECT_WORD];
     snprintf(word, sizeof word, "%s", words->word);
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         const char *value = value_of(word, options[i].name, words);

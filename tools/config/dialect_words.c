@@ -42,6 +42,8 @@ bool dialect_next(struct dialect_words *w)
     for (; *w->at && !separates(w, *w->at); w->at++) {
         if (length < sizeof w->word - 1)
             w->word[length++] = *w->at;
+        else
+            memcpy(w->word + length - 3, "...", 3);
     }
     w->word[length] = '\0';
     return true;

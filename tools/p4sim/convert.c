@@ -111,8 +111,12 @@ static int read_words(char *const *words, char *text)
 {
     const char *between = one_line(words) ? " " : "\n";
     size_t used = 0;
-    for (; *words && used < TEXT_MOST; words++)
+    for (; *words && used < TEXT_MOST; words++) {
+        if (!strncmp(*words, "--to", 4) || !strncmp(*words, "--from", 6))
+            return complain(EXIT_USAGE, "convert", "'%s' stands after the text; options come first",
+                            *words);
         used += (size_t)snprintf(text + used, TEXT_MOST - used, "%s%s", *words, between);
+    }
     if (used >= TEXT_MOST)
         return complain(EXIT_USAGE, "convert", "too long a command line; use a file");
     return 0;
