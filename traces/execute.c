@@ -7,8 +7,11 @@
 #include <sys/uio.h>
 
 enum {
-    INTERPRETED_AT_MOST = LIVE_QUANTUM, /* in a row: then a signal may come in */
-    LARGEST_KNOWN_WRITE = 16,           /* bytes; beyond it the recipe's size is not relied on */
+    /* Instructions interpreted in a row before signals are looked for, and before the processor has
+     * one so that what others wrote to shared memory is seen: model choices, cheap enough. */
+    BETWEEN_SIGNALS = LIVE_QUANTUM,
+    INTERPRETED_AT_MOST = 50 * LIVE_QUANTUM,
+    LARGEST_KNOWN_WRITE = 16, /* bytes; beyond it the recipe's size is not relied on */
 };
 
 /* ---- memory ------------------------------------------------------------------------------------
@@ -25,18 +28,25 @@ static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_B
     return process_vm_readv(space->tid, &local, 1, &remote, 1, 0) == INTERPRET_PAGE_BYTES;
 }
 
-static bool write_back(void *context, uint64_t address, const uint8_t *bytes, size_t count)
+static bool write_back(void *context, const struct interpret_range *ranges, size_t count)
 {
     const struct space *space = context;
-    struct iovec local = {(void *)(uintptr_t)bytes, count};
-    struct iovec remote = {(void *)(uintptr_t)address, count};
+    struct iovec local[INTERPRET_RANGES], remote[INTERPRET_RANGES];
+    ssize_t bytes = 0;
 
-    return process_vm_writev(space->tid, &local, 1, &remote, 1, 0) == (ssize_t)count;
+    for (size_t i = 0; i < count; i++) {
+        local[i] = (struct iovec){(void *)(uintptr_t)ranges[i].bytes, ranges[i].count};
+        remote[i] = (struct iovec){(void *)(uintptr_t)ranges[i].address, ranges[i].count};
+        bytes += (ssize_t)ranges[i].count;
+    }
+    return process_vm_writev(space->tid, local, count, remote, count, 0) == bytes;
 }
 
 static bool writable(void *context, uint32_t number, uint8_t first_byte)
 {
-    return write_back(context, (uint64_t)number << INTERPRET_PAGE_SHIFT, &first_byte, 1);
+    const struct interpret_range range = {(uint64_t)number << INTERPRET_PAGE_SHIFT, &first_byte, 1};
+
+    return write_back(context, &range, 1);
 }
 
 struct interpret_memory *execute_memory_new(struct space *space)
@@ -114,10 +124,18 @@ static bool signal_waits(pid_t tid)
            ptrace(PTRACE_PEEKSIGINFO, tid, &shared, &info) != 0;
 }
 
+/* After a run of interpreted instructions: may it go on? */
+static bool may_go_on(struct live_thread *thread)
+{
+    if (++thread->run % BETWEEN_SIGNALS != 0)
+        return true;
+    return thread->run < INTERPRETED_AT_MOST && !signal_waits(thread->tid);
+}
+
 bool execute_may_interpret(struct live_thread *thread)
 {
     if (thread->interpreted)
-        return ++thread->run < INTERPRETED_AT_MOST;
+        return may_go_on(thread);
     if (thread->inject || thread->regs.cs != CS_32BIT || !thread->space->memory ||
         live_call_restarts(thread))
         return false;
@@ -184,13 +202,15 @@ static bool writes_are_known(const struct recipe *recipe, const struct trace_acc
 void execute_stepped(struct live_thread *thread, struct space *space, const struct recipe *recipe,
                      const struct trace_access *access, unsigned access_count, bool executed)
 {
+    bool was_long = thread->run >= INTERPRETED_AT_MOST;
+
     thread->xmm_known = false;
     thread->run = 0;
     if (!executed || !recipe || recipe->kind != RECIPE_PLAIN)
         thread->signals_looked_for = false;
     if (!space->memory)
         return;
-    if (!executed || !writes_are_known(recipe, access, access_count)) {
+    if (!executed || was_long || !writes_are_known(recipe, access, access_count)) {
         interpret_memory_drop(space->memory);
         return;
     }

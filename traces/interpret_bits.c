@@ -37,7 +37,7 @@ static uint32_t rotate_overflow(unsigned what, uint32_t result, uint32_t carry, 
 static uint32_t rotate(struct interpreter *machine, unsigned what, uint32_t value, unsigned count,
                        unsigned size)
 {
-    unsigned bits = 8 * size, turn = count % bits;
+    unsigned bits = 8 * size, turn = count & (bits - 1);
     uint32_t carry = get_flags(machine) & FLAG_CF;
 
     if (what == RCL || what == RCR) {
@@ -48,7 +48,7 @@ static uint32_t rotate(struct interpreter *machine, unsigned what, uint32_t valu
             value = rotate_through(what, value, size, &carry);
     } else {
         if (what == ROR)
-            turn = (bits - turn) % bits;
+            turn = (bits - turn) & (bits - 1);
         if (turn)
             value = (value << turn | value >> (bits - turn)) & size_mask(size);
         carry = what == ROL ? value & 1 : value & sign_bit(size) ? 1 : 0;

@@ -19,17 +19,31 @@
                 : "xmm0", "xmm1");                                                                 \
     }
 
+/* clang-format off */
 #define FOUR(F, opcode, name)                                                                      \
     F(NONE, opcode, name##ps)                                                                      \
-    F(66, opcode, name##pd) F(F3, opcode, name##ss) F(F2, opcode, name##sd)
+    F(66, opcode, name##pd)                                                                        \
+    F(F3, opcode, name##ss)                                                                        \
+    F(F2, opcode, name##sd)
 #define EACH(F)                                                                                    \
     FOUR(F, 0x51, sqrt)                                                                            \
     FOUR(F, 0x58, add)                                                                             \
     FOUR(F, 0x59, mul)                                                                             \
-    FOUR(F, 0x5c, sub) FOUR(F, 0x5d, min) FOUR(F, 0x5e, div) FOUR(F, 0x5f, max)                    \
-        F(NONE, 0x5a, cvtps2pd) F(66, 0x5a, cvtpd2ps) F(F3, 0x5a, cvtss2sd) F(F2, 0x5a, cvtsd2ss)  \
-            F(NONE, 0x5b, cvtdq2ps) F(66, 0x5b, cvtps2dq) F(F3, 0x5b, cvttps2dq)                   \
-                F(F3, 0xe6, cvtdq2pd) F(66, 0xe6, cvttpd2dq) F(F2, 0xe6, cvtpd2dq)
+    FOUR(F, 0x5c, sub)                                                                             \
+    FOUR(F, 0x5d, min)                                                                             \
+    FOUR(F, 0x5e, div)                                                                             \
+    FOUR(F, 0x5f, max)                                                                             \
+    F(NONE, 0x5a, cvtps2pd)                                                                        \
+    F(66, 0x5a, cvtpd2ps)                                                                          \
+    F(F3, 0x5a, cvtss2sd)                                                                          \
+    F(F2, 0x5a, cvtsd2ss)                                                                          \
+    F(NONE, 0x5b, cvtdq2ps)                                                                        \
+    F(66, 0x5b, cvtps2dq)                                                                          \
+    F(F3, 0x5b, cvttps2dq)                                                                         \
+    F(F3, 0xe6, cvtdq2pd)                                                                          \
+    F(66, 0xe6, cvttpd2dq)                                                                         \
+    F(F2, 0xe6, cvtpd2dq)
+/* clang-format on */
 
 #define DEFINE(prefix, opcode, name) ARITHMETIC(name)
 EACH(DEFINE)
@@ -56,8 +70,11 @@ interpret_float_fn *interpret_float(enum interpret_prefix prefix, uint8_t opcode
         interpret_float_fn *function;
     } rows[] = {
 #define ROW(prefix, opcode, name) {PREFIX_##prefix, opcode, name},
-        EACH(ROW){PREFIX_F3, 0x2a, cvtsi2ss},
-        {PREFIX_F2, 0x2a, cvtsi2sd},
+        /* clang-format off */
+        EACH(ROW)
+        ROW(F3, 0x2a, cvtsi2ss)
+        ROW(F2, 0x2a, cvtsi2sd)
+        /* clang-format on */
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -60,10 +60,26 @@ static size_t changes_end(const struct interpret_page *page, size_t at)
     return end;
 }
 
-static bool flush_page(struct interpret_memory *memory, struct interpret_page *page)
+/* Ranges that wait to be written back together. */
+struct batch {
+    struct interpret_memory *memory;
+    struct interpret_range ranges[INTERPRET_RANGES];
+    size_t count;
+    bool good;
+};
+
+static void send(struct batch *batch)
+{
+    struct interpret_memory *memory = batch->memory;
+
+    if (batch->count)
+        batch->good &= memory->backing->write_back(memory->context, batch->ranges, batch->count);
+    batch->count = 0;
+}
+
+static void flush_page(struct batch *batch, struct interpret_page *page)
 {
     uint64_t base = (uint64_t)page->number << INTERPRET_PAGE_SHIFT;
-    bool good = true;
     size_t end;
 
     for (size_t at = 0; at < INTERPRET_PAGE_BYTES; at++) {
@@ -74,22 +90,25 @@ static bool flush_page(struct interpret_memory *memory, struct interpret_page *p
         if (!differ(page, at))
             continue;
         end = changes_end(page, at);
-        good &= memory->backing->write_back(memory->context, base + at, page->bytes + at, end - at);
+        if (batch->count == INTERPRET_RANGES)
+            send(batch);
+        batch->ranges[batch->count++] =
+            (struct interpret_range){base + at, page->bytes + at, end - at};
         at = end - 1;
     }
     page->dirty = false;
-    return good;
 }
 
 bool interpret_memory_flush(struct interpret_memory *memory)
 {
-    bool good = true;
+    struct batch batch = {.memory = memory, .good = true};
 
     for (size_t i = 0; i < memory->dirty_count; i++)
         if (memory->dirty[i]->generation == memory->generation && memory->dirty[i]->dirty)
-            good &= flush_page(memory, memory->dirty[i]);
+            flush_page(&batch, memory->dirty[i]);
+    send(&batch);
     memory->dirty_count = 0;
-    return good;
+    return batch.good;
 }
 
 void interpret_memory_drop(struct interpret_memory *memory)

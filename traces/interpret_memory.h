@@ -28,11 +28,20 @@ struct interpret_page {
     uint8_t before[INTERPRET_PAGE_BYTES]; /* while dirty: as fetched or last written back */
 };
 
+/* Changed bytes on their way back. */
+struct interpret_range {
+    uint64_t address;
+    const uint8_t *bytes;
+    size_t count;
+};
+
+enum { INTERPRET_RANGES = 64 }; /* written back at once, at most */
+
 /* Where pages come from and go to. Each gives false when the program itself could not do it. */
 struct interpret_backing {
     bool (*fetch)(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_BYTES]);
     bool (*writable)(void *context, uint32_t number, uint8_t first_byte);
-    bool (*write_back)(void *context, uint64_t address, const uint8_t *bytes, size_t count);
+    bool (*write_back)(void *context, const struct interpret_range *ranges, size_t count);
 };
 
 struct interpret_memory {

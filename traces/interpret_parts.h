@@ -21,23 +21,58 @@ enum {
 /* The arithmetic operations in the order of their opcodes (00, 08, ... 38), then more. */
 enum interpret_alu { ALU_ADD, ALU_OR, ALU_ADC, ALU_SBB, ALU_AND, ALU_SUB, ALU_XOR, ALU_CMP };
 
-/* Handlers, by the file they stand in. */
-#define INTERPRET_HANDLERS(H)                                                                      \
-    /* interpret_integer.c */                                                                      \
-    H(alu)                                                                                         \
-    H(test)                                                                                        \
-    H(inc)                                                                                         \
-    H(dec) H(not ) H(neg) H(mov) H(extend) H(lea) H(xchg) H(push) H(push_rm) H(pop) H(pop_rm)      \
-        H(leave) H(call) H(call_rm) H(ret) H(jmp) H(jmp_rm) H(jcc) H(jecxz) H(loop) H(setcc)       \
-            H(cmov) H(nop) H(cwde) H(cdq) H(sahf) H(lahf) H(flag) H(bswap) H(cmpxchg) H(xadd)      \
-                H(xlat) /* interpret_bits.c */                                                     \
-        H(shift) H(double_shift) H(mul) H(imul) H(div) H(bit_test)                                 \
-            H(bit_scan) /* interpret_string.c */                                                   \
-        H(string)
+/* ---- the handlers
+ * --------------------------------------------------------------------------------
+ */
 
-#define INTERPRET_DECLARE(name) interpret_fn interpret_##name;
-INTERPRET_HANDLERS(INTERPRET_DECLARE)
-#undef INTERPRET_DECLARE
+/* interpret_integer.c */
+interpret_fn interpret_alu;
+interpret_fn interpret_test;
+interpret_fn interpret_inc;
+interpret_fn interpret_dec;
+interpret_fn interpret_not;
+interpret_fn interpret_neg;
+interpret_fn interpret_mov;
+interpret_fn interpret_extend;
+interpret_fn interpret_lea;
+interpret_fn interpret_xchg;
+interpret_fn interpret_push;
+interpret_fn interpret_push_rm;
+interpret_fn interpret_pop;
+interpret_fn interpret_pop_rm;
+interpret_fn interpret_leave;
+interpret_fn interpret_call;
+interpret_fn interpret_call_rm;
+interpret_fn interpret_ret;
+interpret_fn interpret_jmp;
+interpret_fn interpret_jmp_rm;
+interpret_fn interpret_jcc;
+interpret_fn interpret_jecxz;
+interpret_fn interpret_loop;
+interpret_fn interpret_setcc;
+interpret_fn interpret_cmov;
+interpret_fn interpret_nop;
+interpret_fn interpret_cwde;
+interpret_fn interpret_cdq;
+interpret_fn interpret_sahf;
+interpret_fn interpret_lahf;
+interpret_fn interpret_flag;
+interpret_fn interpret_bswap;
+interpret_fn interpret_cmpxchg;
+interpret_fn interpret_xadd;
+interpret_fn interpret_xlat;
+
+/* interpret_bits.c */
+interpret_fn interpret_shift;
+interpret_fn interpret_double_shift;
+interpret_fn interpret_mul;
+interpret_fn interpret_imul;
+interpret_fn interpret_div;
+interpret_fn interpret_bit_test;
+interpret_fn interpret_bit_scan;
+
+/* interpret_string.c */
+interpret_fn interpret_string;
 
 /* ---- registers ---------------------------------------------------------------------------------
  */

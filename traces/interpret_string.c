@@ -11,7 +11,7 @@ enum {
     STRING_STOS = 0xaa,
     STRING_LODS = 0xac,
     STRING_SCAS = 0xae,
-    BYTES_AT_ONCE = 1 << 18, /* more is left to others: model choice, fetching pages costs */
+    BYTES_AT_ONCE = 1 << 24, /* more is left to others: model choice, pages take memory */
     REPEAT_NONE = 0,         /* interpret_op.reg of a string instruction */
     REPEAT_EQUAL = 0xf3,
     REPEAT_NOT_EQUAL = 0xf2,
@@ -52,7 +52,7 @@ static bool all_reachable(struct interpreter *machine, const struct interpret_op
 {
     uint32_t bytes = count * op->size;
 
-    if (count > BYTES_AT_ONCE / 4)
+    if (count > BYTES_AT_ONCE / op->size)
         return false;
     if (reads_source(op->what) &&
         !reachable(machine, (uint32_t)access[0].address, bytes, op->size, false))

@@ -38,13 +38,17 @@ static bool writable(void *context, uint32_t number, uint8_t first_byte)
     return number != READ_ONLY;
 }
 
-static bool write_back(void *context, uint64_t address, const uint8_t *bytes, size_t count)
+static bool write_back(void *context, const struct interpret_range *ranges, size_t count)
 {
     struct world *world = context;
 
-    assert_true((address & 4095) + count <= INTERPRET_PAGE_BYTES);
-    memcpy(&world->bytes[address >> 12][address & 4095], bytes, count);
-    world->written_back += (unsigned)count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t offset = ranges[i].address & (INTERPRET_PAGE_BYTES - 1);
+        assert_true(offset + ranges[i].count <= INTERPRET_PAGE_BYTES);
+        memcpy(&world->bytes[ranges[i].address >> INTERPRET_PAGE_SHIFT][offset], ranges[i].bytes,
+               ranges[i].count);
+        world->written_back += (unsigned)ranges[i].count;
+    }
     return true;
 }
 
