@@ -50,7 +50,7 @@ static int kill_child(int with, int spinning)
 
     if (child == 0)
         while (spinning || pause())
-            continue;
+            __asm__ volatile(""); /* compilers may take an empty loop away */
     usleep(5000);
     kill(child, with);
     return status_of(child);
