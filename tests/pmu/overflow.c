@@ -293,6 +293,27 @@ static void errata_act_only_where_asked_for_and_documented(void **state)
         }
 }
 
+static void erratum_pmi_t1_dead_keeps_the_second_processors_interrupt(void **state)
+{
+    (void)state;
+    for (int asked = 0; asked < 2; asked++)
+        for (unsigned model = 3; model < 5; model++) {
+            struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){
+                .model = model,
+                .hyper_threading = true,
+                .stepping = 4,
+                .errata = asked ? UINT32_C(1) << P4PMU_ERRATUM_PMI_T1_DEAD : 0});
+            p4pmu_set_lvt(pmu, 0, 0);
+            p4pmu_set_lvt(pmu, 1, 0);
+            count_clocks(pmu, 12, ENABLE | PMI_T0 | PMI_T1);
+            lab_write(pmu, 0x30C, LAST);
+            p4pmu_clocks(pmu, 100);
+            assert_true(p4pmu_interrupt(pmu, 0));
+            assert_int_equal(p4pmu_interrupt(pmu, 1), !(asked && model == 4)); /* F44H only */
+            p4pmu_free(pmu);
+        }
+}
+
 static void erratum_n15_loses_the_carry_of_the_clock_of_the_write(void **state)
 {
     (void)state;
@@ -340,6 +361,7 @@ int main(void)
         cmocka_unit_test(no_other_counter_starts_a_cascade),
         cmocka_unit_test(cascades_alternate_between_two_counters),
         cmocka_unit_test(errata_act_only_where_asked_for_and_documented),
+        cmocka_unit_test(erratum_pmi_t1_dead_keeps_the_second_processors_interrupt),
         cmocka_unit_test(erratum_n15_loses_the_carry_of_the_clock_of_the_write),
         cmocka_unit_test(erratum_n17_loses_2_to_the_32_at_the_stop),
     };
