@@ -6,7 +6,8 @@
  * tell the kinds apart: for the same run a live source, the recording made of it and the replay of
  * that recording give the same sequence of calls the same answers.
  *
- * traces/ depends on nothing of p4sim's other folders. It opens files and processes; it prints nothing.
+ * traces/ depends on nothing of p4sim's other folders. It opens files and processes; it prints
+ * nothing.
  */
 #ifndef TRACES_SOURCE_H
 #define TRACES_SOURCE_H
@@ -20,16 +21,16 @@
 
 /* One read or write of an executed instruction. */
 struct trace_access {
-    uint64_t address;   /* linear address of the lowest byte */
-    uint32_t size;      /* bytes of one element (of one repetition for string instructions) */
+    uint64_t address; /* linear address of the lowest byte */
+    uint32_t size;    /* bytes of one element (of one repetition for string instructions) */
     bool write;
 };
 
 enum trace_flags {
-    TRACE_SYSTEM_CALL = 1 << 0,    /* int 0x80, sysenter, syscall: the kernel ran after it */
-    TRACE_REP_BACKWARD = 1 << 1,   /* string instruction with DF=1: addresses go down */
-    TRACE_INTERRUPTED = 1 << 2,    /* next_ip is not where the instruction leads: a signal handler, a fault,
-                                      or the switch to another thread or process comes next */
+    TRACE_SYSTEM_CALL = 1 << 0,  /* int 0x80, sysenter, syscall: the kernel ran after it */
+    TRACE_REP_BACKWARD = 1 << 1, /* string instruction with DF=1: addresses go down */
+    TRACE_INTERRUPTED = 1 << 2,  /* next_ip is not where the instruction leads: a signal handler, a
+                                    fault,  or the switch to another thread or process comes next */
 };
 
 /*
@@ -46,34 +47,34 @@ enum trace_flags {
  */
 struct trace_instruction {
     uint32_t code;
-    uint32_t repetitions;     /* string instructions with a rep prefix; else 1 */
+    uint32_t repetitions; /* string instructions with a rep prefix; else 1 */
     uint64_t ip;
-    uint64_t next_ip;         /* ip of the next instruction executed by the same thread */
-    uint16_t process;         /* dense number of the address space, 0 is the first program */
-    uint16_t thread;          /* dense number of the thread, 0 is the first */
+    uint64_t next_ip; /* ip of the next instruction executed by the same thread */
+    uint16_t process; /* dense number of the address space, 0 is the first program */
+    uint16_t thread;  /* dense number of the thread, 0 is the first */
     uint8_t flags;
-    uint8_t length;           /* bytes of the instruction */
+    uint8_t length; /* bytes of the instruction */
     uint8_t access_count;
     struct trace_access access[TRACE_ACCESSES];
 };
 
 enum trace_result {
-    TRACE_OK = 0,         /* an instruction was delivered */
-    TRACE_END,            /* the run is over: see trace_source_end() */
-    TRACE_ERROR,          /* the source cannot go on: see trace_source_error() */
+    TRACE_OK = 0, /* an instruction was delivered */
+    TRACE_END,    /* the run is over: see trace_source_end() */
+    TRACE_ERROR,  /* the source cannot go on: see trace_source_error() */
 };
 
 /* How a run ended. */
 struct trace_end {
     enum { TRACE_ENDED_EXIT, TRACE_ENDED_SIGNAL, TRACE_ENDED_SNIPPET, TRACE_ENDED_CUT } how;
-    int status;                /* exit status, or signal number */
-    uint32_t processes;        /* address spaces seen, the first included */
-    uint32_t threads;          /* threads seen, the first included */
-    uint64_t signals;          /* signals delivered to handlers */
+    int status;                   /* exit status, or signal number */
+    uint32_t processes;           /* address spaces seen, the first included */
+    uint32_t threads;             /* threads seen, the first included */
+    uint64_t signals;             /* signals delivered to handlers */
     uint64_t uncounted_processes; /* children that ran outside the count, with the reason in note */
-    char note[256];            /* a sentence for the user, or "" */
-    uint64_t interpreted;      /* live: instructions executed by the interpreter */
-    uint64_t stepped;          /* live: instructions executed by the processor, a stop each */
+    char note[256];               /* a sentence for the user, or "" */
+    uint64_t interpreted;         /* live: instructions executed by the interpreter */
+    uint64_t stepped;             /* live: instructions executed by the processor, a stop each */
 };
 
 struct trace_source;
@@ -91,8 +92,8 @@ struct trace_source_ops {
 struct trace_source {
     const struct trace_source_ops *ops;
     struct trace_end end;
-    char error[512];    /* what, where, what was expected; "" while all is well */
-    int error_status;   /* p4sim exit status that fits the error: 2 usage, 3 input cannot be used */
+    char error[512];  /* what, where, what was expected; "" while all is well */
+    int error_status; /* p4sim exit status that fits the error: 2 usage, 3 input cannot be used */
 };
 
 /* The next executed instruction. */
@@ -120,7 +121,8 @@ static inline double trace_source_share_done(const struct trace_source *source)
     return source->ops->share_done ? source->ops->share_done(source) : -1.0;
 }
 
-/* End the run early (Ctrl-C): live programs are killed, files are completed. Then close as usual. */
+/* End the run early (Ctrl-C): live programs are killed, files are completed. Then close as usual.
+ */
 static inline void trace_source_interrupt(struct trace_source *source)
 {
     if (source->ops->interrupt)
@@ -132,46 +134,50 @@ static inline void trace_source_close(struct trace_source *source)
     source->ops->close(source);
 }
 
-/* ---- the sources ------------------------------------------------------------------------------- */
+/* ---- the sources -------------------------------------------------------------------------------
+ */
 
-/* What CPUID tells the program: leaf and subleaf in, four registers out. NULL: the host's own answer. */
+/* What CPUID tells the program: leaf and subleaf in, four registers out. NULL: the host's own
+ * answer. */
 typedef void trace_cpuid_fn(void *context, uint32_t leaf, uint32_t subleaf, uint32_t registers[4]);
 
 struct trace_live_options {
-    char *const *argv;           /* program (searched in PATH) and arguments, NULL-terminated */
+    char *const *argv; /* program (searched in PATH) and arguments, NULL-terminated */
     trace_cpuid_fn *cpuid;
     void *cpuid_context;
-    const char *record_to;       /* also record the run to this file, or NULL */
-    bool native_only;            /* the processor executes every instruction: slow, for comparison */
+    const char *record_to; /* also record the run to this file, or NULL */
+    bool native_only;      /* the processor executes every instruction: slow, for comparison */
 };
 
-/* Each opener gives a source or NULL; when NULL, ERROR (512 bytes) says what, where, what was expected
- * and *STATUS is the exit status that fits (2 usage, 3 input cannot be used). */
+/* Each opener gives a source or NULL; when NULL, ERROR (512 bytes) says what, where, what was
+ * expected and *STATUS is the exit status that fits (2 usage, 3 input cannot be used). */
 
 /* A program started now under ptrace, its standard input and output untouched. */
 struct trace_source *trace_open_live(const struct trace_live_options *options, char error[512],
                                      int *status);
-/* Whether live runs can work here at all (ptrace allowed, 32-bit programs run); else REASON says why not. */
+/* Whether live runs can work here at all (ptrace allowed, 32-bit programs run); else REASON says
+ * why not. */
 bool trace_live_possible(char reason[256]);
 /* A recorded run. */
 struct trace_source *trace_open_file(const char *path, char error[512], int *status);
-/* Assembly text (GNU as, AT&T or with .intel_syntax) assembled by the system's `as --32`, run from its
- * first byte until it leaves its own code. */
+/* Assembly text (GNU as, AT&T or with .intel_syntax) assembled by the system's `as --32`, run from
+ * its first byte until it leaves its own code. */
 struct trace_source *trace_open_snippet(const char *text, const char *name, trace_cpuid_fn *cpuid,
                                         void *cpuid_context, char error[512], int *status);
 
 /* What the header of a recorded run says. */
 struct trace_info {
     uint32_t version;
-    uint64_t instructions;   /* 0 when the recording was cut short before its trailer */
-    uint64_t codes;          /* static instructions */
+    uint64_t instructions; /* 0 when the recording was cut short before its trailer */
+    uint64_t codes;        /* static instructions */
     uint64_t file_bytes;
     bool complete;
-    char program[256];       /* command line, shortened */
+    char program[256]; /* command line, shortened */
     char made_by[64];
     struct trace_end end;
 };
-/* Read the header and trailer, and every chunk's checksum when VERIFY. Same errors as the openers. */
+/* Read the header and trailer, and every chunk's checksum when VERIFY. Same errors as the openers.
+ */
 bool trace_file_info(const char *path, bool verify, struct trace_info *info, char error[512],
                      int *status);
 
