@@ -2,19 +2,11 @@
  * Every parameter at the lowest and the highest value it may have, the others as on Northwood: the
  * machine runs a real program's first instructions to their end, whatever the model file says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "northwood.h"
 
 #include <string.h>
 
-#include "sim.h"
-
 #define INSTRUCTIONS 8000u
-
-static struct sim_model northwood;
 
 static void run(const struct sim_model *model, const char *name, uint32_t value)
 {
@@ -53,24 +45,10 @@ static void the_machine_runs_with_every_parameter_at_either_end_of_its_range(voi
     }
 }
 
-static int load_model(void **state)
-{
-    (void)state;
-    char error[512];
-    return sim_model_load("northwood", &northwood, error) ? 0 : -1;
-}
-
-static int free_model(void **state)
-{
-    (void)state;
-    sim_model_free(&northwood);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_machine_runs_with_every_parameter_at_either_end_of_its_range),
     };
-    return cmocka_run_group_tests(tests, load_model, free_model);
+    return cmocka_run_group_tests(tests, northwood_load, northwood_free);
 }

@@ -3,18 +3,10 @@
  * misprediction loop, replay, and what must add up. Parameters are those of
  * configs/models/northwood.yaml.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "sim.h"
+#include "northwood.h"
 #include "stream.h"
 
 #define ITERATIONS 3000u
-
-static struct sim_model model;
 
 struct run {
     struct nb_stats stats;
@@ -39,10 +31,10 @@ static struct run run_setups(struct stream *s, const struct setup *setups, size_
                              bool each_clock)
 {
     struct run run;
-    struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = model.params.family_model});
+    struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = northwood.params.family_model});
     struct nb_input input = {s, stream_next, stream_code_at};
     program(pmu, setups, n);
-    struct nb_machine *m = nb_new(&model.params, pmu, &input);
+    struct nb_machine *m = nb_new(&northwood.params, pmu, &input);
     nb_step_each_clock(m, each_clock);
     assert_int_equal(nb_run(m, UINT64_MAX), NB_STOP_END);
     run.stats = *nb_stats(m);
@@ -289,20 +281,6 @@ static void passing_idle_clocks_in_one_step_changes_nothing(void **state)
     assert_true(quick.counter[16] > 0);
 }
 
-static int load_model(void **state)
-{
-    (void)state;
-    char error[512];
-    return sim_model_load("northwood", &model, error) ? 0 : -1;
-}
-
-static int free_model(void **state)
-{
-    (void)state;
-    sim_model_free(&model);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,5 +299,5 @@ int main(void)
         cmocka_unit_test(counters_agree_with_the_machine_itself),
         cmocka_unit_test(passing_idle_clocks_in_one_step_changes_nothing),
     };
-    return cmocka_run_group_tests(tests, load_model, free_model);
+    return cmocka_run_group_tests(tests, northwood_load, northwood_free);
 }

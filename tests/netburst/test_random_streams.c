@@ -4,20 +4,13 @@
  * clocks in one step gives what single clocks give. A failure prints the seed; P4SIM_SEED=N runs
  * that one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "northwood.h"
 
 #include <stdio.h>
 
-#include "sim.h"
 #include "stream.h"
 
 #define STREAMS 40u
-
-static struct sim_model model;
 
 static uint64_t next_random(uint64_t *seed)
 {
@@ -151,7 +144,7 @@ static struct nb_stats run(uint64_t seed, bool each_clock, uint64_t counter[2])
                 NULL); /* clocks with at most one uop retired, counter 14 */
     p4pmu_wrmsr(pmu, 0, 0x36E, 0x001F9000, NULL);
     struct nb_input input = {s, stream_next, stream_code_at};
-    struct nb_machine *m = nb_new(&model.params, pmu, &input);
+    struct nb_machine *m = nb_new(&northwood.params, pmu, &input);
     nb_step_each_clock(m, each_clock);
     enum nb_stop stop = nb_run(m, UINT64_MAX);
     if (stop != NB_STOP_END)
@@ -192,24 +185,10 @@ static void every_stream_ends_and_counts_the_same_clock_by_clock(void **state)
         check(seed);
 }
 
-static int load_model(void **state)
-{
-    (void)state;
-    char error[512];
-    return sim_model_load("northwood", &model, error) ? 0 : -1;
-}
-
-static int free_model(void **state)
-{
-    (void)state;
-    sim_model_free(&model);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_stream_ends_and_counts_the_same_clock_by_clock),
     };
-    return cmocka_run_group_tests(tests, load_model, free_model);
+    return cmocka_run_group_tests(tests, northwood_load, northwood_free);
 }

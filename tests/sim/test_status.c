@@ -3,14 +3,12 @@
  * sub-event, and counts exactly those that are not said to be not modelled.
  */
 #include "cmocka_all.h"
-#include "sim.h"
+#include "../netburst/northwood.h"
 #include "../netburst/stream.h"
 
 #include <stdio.h>
 
 enum { ITERATIONS = 64, STORE_BUFFERS = 24, USR_OS = 0xC, ENABLE = 0x1000, ANY_THREAD = 0x30000 };
-
-static struct sim_model model;
 
 static const struct item body[] = {
     PLAIN("\x0f\x58\xc1"),     /* addps */
@@ -97,7 +95,7 @@ static uint64_t count(enum p4pmu_event event, unsigned mask)
     stream_close(s, ITERATIONS);
     running = s;
     struct nb_input input = {s, stream_next, stream_code_at};
-    struct nb_machine *m = nb_new(&model.params, pmu, &input);
+    struct nb_machine *m = nb_new(&northwood.params, pmu, &input);
     assert_int_equal(nb_run(m, UINT64_MAX), NB_STOP_END);
     uint64_t value = 0;
     p4pmu_rdmsr(pmu, 0, p4pmu_counter(counter)->msr, &value);
@@ -155,25 +153,11 @@ static void bus_queue_subevents_count_as_their_status_says(void **state)
                       (0xEFE1 & ~groups[g]) | 1u << info->subevents[i].bit);
 }
 
-static int load_model(void **state)
-{
-    (void)state;
-    char error[512];
-    return sim_model_load("northwood", &model, error) ? 0 : -1;
-}
-
-static int free_model(void **state)
-{
-    (void)state;
-    sim_model_free(&model);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_subevents_count_as_their_status_says),
         cmocka_unit_test(bus_queue_subevents_count_as_their_status_says),
     };
-    return cmocka_run_group_tests(tests, load_model, free_model);
+    return cmocka_run_group_tests(tests, northwood_load, northwood_free);
 }
