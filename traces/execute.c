@@ -129,7 +129,8 @@ static bool may_go_on(struct live_thread *thread)
 {
     if (++thread->run % BETWEEN_SIGNALS != 0)
         return true;
-    return thread->run < INTERPRETED_AT_MOST && !signal_waits(thread->tid);
+    return thread->run < INTERPRETED_AT_MOST && !signal_waits(thread->tid) &&
+           thread->machine.memory->page_count <= INTERPRET_PAGES_KEPT;
 }
 
 bool execute_may_interpret(struct live_thread *thread)
@@ -202,7 +203,8 @@ static bool writes_are_known(const struct recipe *recipe, const struct trace_acc
 void execute_stepped(struct live_thread *thread, struct space *space, const struct recipe *recipe,
                      const struct trace_access *access, unsigned access_count, bool executed)
 {
-    bool was_long = thread->run >= INTERPRETED_AT_MOST;
+    bool start_afresh = thread->run >= INTERPRETED_AT_MOST ||
+                        (space->memory && space->memory->page_count > INTERPRET_PAGES_KEPT);
 
     thread->xmm_known = false;
     thread->run = 0;
@@ -210,7 +212,7 @@ void execute_stepped(struct live_thread *thread, struct space *space, const stru
         thread->signals_looked_for = false;
     if (!space->memory)
         return;
-    if (!executed || was_long || !writes_are_known(recipe, access, access_count)) {
+    if (!executed || start_afresh || !writes_are_known(recipe, access, access_count)) {
         interpret_memory_drop(space->memory);
         return;
     }

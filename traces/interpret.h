@@ -11,6 +11,7 @@
  * whole (pushf, popf), 16-bit addresses and 16-bit branches, and whatever would fault.
  * Flags that the manual leaves undefined are given as AMD processors of the Zen family leave them,
  * but for those after a division, which stay (model choice: that is where they could be compared).
+ * F3 0F BC is bsf as on the Pentium 4, which has no tzcnt; compilers write it where both agree.
  */
 #ifndef TRACES_INTERPRET_H
 #define TRACES_INTERPRET_H

@@ -471,6 +471,8 @@ static bool decode_two_byte_integer(struct cursor *cursor, struct interpret_op *
     case 0xbd:
         take_modrm(cursor, op);
         set(op, interpret_bit_scan, opcode & 1);
+        if (opcode == 0xbc && cursor->rep == 0xf3) /* bsf, on processors without tzcnt */
+            cursor->rep = 0;
         return true;
     case 0xc3: /* movnti */
         take_modrm(cursor, op);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 enum {
-    PAGES_KEPT = 16384, /* allocated pages beyond which dropping frees them: 128 MB */
     DIFFERENT_FAR = 16, /* equal bytes that end a written-back range: fewer cost less than a call */
 };
 
@@ -115,7 +114,7 @@ void interpret_memory_drop(struct interpret_memory *memory)
 {
     memory->generation++;
     memory->dirty_count = 0;
-    if (memory->page_count > PAGES_KEPT)
+    if (memory->page_count > INTERPRET_PAGES_KEPT)
         free_pages(memory);
 }
 

@@ -28,6 +28,10 @@ struct interpret_page {
     uint8_t before[INTERPRET_PAGE_BYTES]; /* while dirty: as fetched or last written back */
 };
 
+/* Pages beyond which a cache is dropped when that is easy: 128 MB of the program, twice that here.
+ */
+enum { INTERPRET_PAGES_KEPT = 1 << 15 };
+
 /* Changed bytes on their way back. */
 struct interpret_range {
     uint64_t address;
