@@ -83,6 +83,20 @@ static void print_statistics(FILE *out, const struct nb_stats *stats)
     }
 }
 
+/* Who executed a live program's instructions. */
+static void print_executors(FILE *out, const struct trace_end *end)
+{
+    char interpreted[32], stepped[32];
+    if (!end->interpreted && !end->stepped)
+        return;
+    grouped(end->interpreted, interpreted);
+    grouped(end->stepped, stepped);
+    fprintf(out, "%20s  %-26s # instructions of the live program that the interpreter executed\n",
+            interpreted, "interpreted");
+    fprintf(out, "%20s  %-26s # instructions that the host's processor executed, one to a stop\n",
+            stepped, "stepped");
+}
+
 void stat_end_text(const struct stat_result *result, char *out, size_t size)
 {
     const struct trace_end *end = &result->end;
@@ -166,7 +180,9 @@ void stat_print_table(FILE *out, const struct stat_options *options,
     print_trouble(out, result);
     print_end(out, result);
     print_speed(out, result);
-    if (options->statistics)
+    if (options->statistics) {
         print_statistics(out, &result->stats);
+        print_executors(out, &result->end);
+    }
     fputc('\n', out);
 }
