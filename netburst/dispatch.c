@@ -13,15 +13,14 @@ static uint64_t sequence_at(const struct scheduler *s, int slot)
     return slot < 0 ? NB_NEVER : s->rob[slot];
 }
 
-static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tick tick,
-                     enum port port)
+static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tick tick)
 {
     uint64_t sequence = s->rob[slot];
     struct rob_entry *e = rob_at(m, sequence);
     scheduler_remove(s, slot);
     if (e->uop->unit != NB_UNIT_NONE)
         m->unit_free[e->uop->unit] = tick + e->uop->busy;
-    replay_first_pass(m, e, sequence, tick, port);
+    replay_first_pass(m, e, sequence, tick);
 }
 
 /* Whether the uop may dispatch now; when not, until when the port is closed to all but the oldest.
@@ -48,9 +47,9 @@ static void dispatch_shared(struct nb_machine *m, enum nb_scheduler fast, enum n
     if ((from_a < 0 && from_b < 0) || !slot_free(m, min64(in_a, in_b), port, tick))
         return;
     if (in_a < in_b)
-        dispatch(m, a, from_a, tick, port);
+        dispatch(m, a, from_a, tick);
     else
-        dispatch(m, b, from_b, tick, port);
+        dispatch(m, b, from_b, tick);
 }
 
 static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick tick,
@@ -61,7 +60,7 @@ static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick 
         return;
     int slot = scheduler_peek(m, s, tick, pick);
     if (slot >= 0 && slot_free(m, s->rob[slot], port, tick))
-        dispatch(m, s, slot, tick, port);
+        dispatch(m, s, slot, tick);
 }
 
 /* When PORT may take one of the uops in SLOTS of S next. */

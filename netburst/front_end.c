@@ -230,7 +230,6 @@ static void predict(struct nb_machine *m, struct dyn *d, uint64_t after)
     d->history = m->bp.history;
     uint64_t predicted = predict_next(m, d->code, &known);
     d->return_top = m->bp.return_top;
-    d->predicted_next = predicted;
     predict_follow(m, d->code, predicted != after);
     if (!d->bogus) {
         d->taken = d->code->branch != NB_BRANCH_CONDITIONAL || d->in.next_ip != after;

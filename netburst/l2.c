@@ -104,7 +104,6 @@ static nb_tick miss(struct nb_machine *m, struct cache_line *line, uint64_t phys
     if (!line)
         line = claim(m, physical, tick);
     fill(m, line, s, tick, kind);
-    line->ownership[s] = kind == BUS_OWNERSHIP;
     if (kind != BUS_OWNERSHIP && line->state[s ^ 1] == MESI_I)
         fill(m, line, s ^ 1, tick, BUS_READ_ADJACENT);
     return line->ready[s];

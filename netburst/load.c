@@ -132,31 +132,18 @@ static nb_tick *free_miss_buffer(struct nb_machine *m)
     return best;
 }
 
-/* A line whose linear address agrees in the bits below the alias limit leaves L1 for the new one.
- */
-static struct cache_line *l1_place(struct nb_machine *m, uint64_t physical, uint64_t alias)
+/* The line of PHYSICAL's set whose linear address agrees in the bits below the alias limit, or
+ * NULL. */
+static struct cache_line *l1_alias(struct nb_machine *m, uint64_t physical, uint64_t alias)
 {
     struct cache *c = &m->l1;
-    struct cache_line *victim = cache_victim(c, physical);
-    uint32_t set = (uint32_t)((physical >> c->line_bits) & (c->sets - 1));
+    size_t set = (size_t)((physical >> c->line_bits) & (c->sets - 1));
     for (uint32_t way = 0; way < c->ways; way++) {
-        struct cache_line *line = &c->line[(size_t)set * c->ways + way];
-        if (line->tag != NB_NEVER && line->ready[1] == alias)
-            victim = line;
+        struct cache_line *line = &c->line[set * c->ways + way];
+        if (line->tag != NB_NEVER && line->alias == alias)
+            return line;
     }
-    return victim;
-}
-
-static bool l1_alias(struct nb_machine *m, uint64_t physical, uint64_t alias)
-{
-    struct cache *c = &m->l1;
-    uint32_t set = (uint32_t)((physical >> c->line_bits) & (c->sets - 1));
-    for (uint32_t way = 0; way < c->ways; way++) {
-        const struct cache_line *line = &c->line[(size_t)set * c->ways + way];
-        if (line->tag != NB_NEVER && line->ready[1] == alias)
-            return true;
-    }
-    return false;
+    return NULL;
 }
 
 static nb_tick l1_miss(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
@@ -164,18 +151,20 @@ static nb_tick l1_miss(struct nb_machine *m, struct rob_entry *e, uint64_t linea
 {
     uint64_t alias = (linear & ((UINT64_C(1) << m->p.alias_bits) - 1)) >> m->l1.line_bits;
     bool missed;
-    if (l1_alias(m, physical, alias))
+    struct cache_line *line = l1_alias(m, physical, alias);
+    if (line)
         post(m, P4PMU_EV_memory_cancel, CANCEL_64K, 1);
     nb_tick known = tick + 2 * (nb_tick)m->p.l1_integer_clocks;
     nb_tick there = l2_read(m, physical, known, BUS_READ, &missed);
     if (missed)
         tag(m, e, P4PMU_REPLAY_L2_MISS);
     *free_miss_buffer(m) = there;
-    struct cache_line *line = l1_place(m, physical, alias);
+    if (!line)
+        line = cache_victim(&m->l1, physical);
     cache_claim(&m->l1, line, physical);
     line->state[0] = MESI_S;
     line->ready[0] = there;
-    line->ready[1] = alias; /* L1 lines have one sector; the second's field keeps the alias bits */
+    line->alias = alias;
     return replay_pass(tick, there, loop);
 }
 

@@ -29,8 +29,7 @@ typedef uint64_t nb_tick;
 struct dyn {
     const struct nb_code *code;
     struct nb_instruction in; /* right path only; bogus instructions have no accesses */
-    uint64_t predicted_next;
-    uint32_t history; /* global history before this branch */
+    uint32_t history;         /* global history before this branch */
     bool bogus;
     bool mispredicted;
     bool taken;
@@ -114,11 +113,11 @@ struct store {
 };
 
 struct cache_line {
-    uint64_t tag;      /* line address; NB_NEVER: empty */
-    uint64_t used;     /* age for LRU */
-    uint8_t state[2];  /* per sector: enum mesi; L1 uses the first */
-    nb_tick ready[2];  /* when the sector's data are there */
-    bool ownership[2]; /* fetched for ownership */
+    uint64_t tag;     /* line address; NB_NEVER: empty */
+    uint64_t used;    /* age for LRU */
+    uint8_t state[2]; /* per sector: enum mesi; L1 uses the first */
+    nb_tick ready[2]; /* when the sector's data are there */
+    uint64_t alias;   /* L1: the linear address bits by which a line is found, above the offset */
 };
 enum mesi { MESI_I, MESI_S, MESI_E, MESI_M };
 
@@ -366,7 +365,6 @@ struct nb_machine {
     bool clear_after_instruction; /* a retired store wrote near executed code */
     nb_clock clear_level_until;
     nb_clock last_retire;
-    uint64_t retire_limit;
 };
 
 /* One retired instruction more than this long ago means stuck. */
@@ -455,8 +453,7 @@ void scheduler_remove(struct scheduler *s, int slot);
 
 /* dispatch.c, replay.c */
 nb_clock dispatch_cycle(struct nb_machine *m);
-void replay_first_pass(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
-                       enum port port);
+void replay_first_pass(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick);
 void replay_look_again(struct nb_machine *m, nb_tick tick);
 nb_tick replay_next(const struct nb_machine *m, nb_tick after);
 nb_tick replay_pass(nb_tick first, nb_tick wanted, nb_tick loop);

@@ -269,10 +269,8 @@ static void look(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
 }
 
 /* E dispatches for the first time. */
-void replay_first_pass(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
-                       enum port port)
+void replay_first_pass(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick)
 {
-    (void)port;
     m->active = true;
     e->state = ROB_DISPATCHED;
     e->dispatched = tick;
