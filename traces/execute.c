@@ -18,7 +18,7 @@ enum {
  */
 
 /* As the program itself could read it: no way around its page protection. */
-static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
+static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
 {
     const struct space *space = context;
     struct iovec local = {bytes, INTERPRET_PAGE_BYTES};
@@ -42,7 +42,7 @@ static bool write_back(void *context, const struct interpret_range *ranges, size
     return process_vm_writev(space->tid, local, count, remote, count, 0) == bytes;
 }
 
-static bool writable(void *context, uint32_t number, uint8_t first_byte)
+static bool writable(void *context, uint64_t number, uint8_t first_byte)
 {
     const struct interpret_range range = {(uint64_t)number << INTERPRET_PAGE_SHIFT, &first_byte, 1};
 

@@ -1,8 +1,8 @@
 /*
- * The interpreter: executes the common user-mode instructions of IA-32 on a copy of registers and
- * pages, exactly, or says that it does not. Whoever runs it has something else for the rest (the
- * processor, or a log of what the processor did), so coverage buys speed and never decides
- * correctness.
+ * The interpreter: executes the common user-mode instructions of IA-32, in 32-bit and in 64-bit
+ * mode, on a copy of registers and pages, exactly, or says that it does not. Whoever runs it has
+ * something else for the rest (the processor, or a log of what the processor did), so coverage buys
+ * speed and never decides correctness.
  *
  * Operands in memory are those of the instruction's access recipe, so what is executed and what is
  * reported as accessed cannot differ.
@@ -39,7 +39,7 @@ struct interpret_x87 {
 /* The architectural state the interpreter knows; everything else stays where it is. */
 struct interpret_state {
     struct recipe_registers registers;
-    union interpret_xmm xmm[8];
+    union interpret_xmm xmm[16]; /* eight of them in 32-bit mode */
     uint32_t mxcsr;
     struct interpret_x87 x87;
 };
@@ -47,7 +47,7 @@ struct interpret_state {
 struct interpreter {
     struct interpret_state state;
     struct interpret_memory *memory;
-    uint32_t next_ip;     /* of the instruction being executed */
+    uint64_t next_ip;     /* of the instruction being executed */
     uint32_t repetitions; /* of the last string instruction with a rep prefix; else 1 */
 };
 
@@ -75,15 +75,16 @@ struct interpret_op {
     interpret_fn *run; /* NULL: not interpreted */
     interpret_xmm_fn *xmm;
     interpret_float_fn *arithmetic;
-    uint32_t immediate; /* sign-extended; branch displacement */
+    uint64_t immediate; /* sign-extended; branch displacement */
     uint8_t length;
-    uint8_t size;                 /* bytes of the operand */
-    uint8_t what;                 /* which of the handler's operations; the condition */
-    uint8_t direction;            /* enum interpret_direction */
-    uint8_t reg, rm;              /* fields of ModRM */
-    bool memory;                  /* rm is a memory operand */
-    bool uses_xmm;                /* needs XMM registers or MXCSR */
-    uint8_t bytes;                /* bytes of an SSE memory operand, or of a narrow source */
+    uint8_t size;      /* bytes of the operand */
+    uint8_t what;      /* which of the handler's operations; the condition */
+    uint8_t direction; /* enum interpret_direction */
+    uint8_t reg, rm;   /* of ModRM and REX, REGISTER_REX set where there is one */
+    bool memory;       /* rm is a memory operand */
+    bool wide;         /* 64-bit mode: stack, string pointers and branches have 64 bits */
+    bool uses_xmm;     /* needs XMM registers or MXCSR */
+    uint8_t bytes;     /* bytes of an SSE memory operand, or of a narrow source */
     struct recipe_access address; /* lea */
 };
 
@@ -110,11 +111,11 @@ static inline bool interpret_step(struct interpreter *machine, const struct inte
     if (!op->run)
         return false;
     *count = recipe_accesses(recipe, registers, access);
-    machine->next_ip = (uint32_t)registers->ip + op->length;
+    machine->next_ip = registers->ip + op->length;
     machine->repetitions = 1;
     if (!op->run(machine, op, access))
         return false;
-    registers->ip = machine->next_ip;
+    registers->ip = op->wide ? machine->next_ip : (uint32_t)machine->next_ip;
     return true;
 }
 

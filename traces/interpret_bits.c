@@ -10,7 +10,7 @@
 enum rotate { ROL, ROR, RCL, RCR, SHL, SHR, SAL, SAR };
 
 /* One step of rcl or rcr; CARRY in and out. */
-static uint32_t rotate_through(unsigned what, uint32_t value, unsigned size, uint32_t *carry)
+static uint64_t rotate_through(unsigned what, uint64_t value, unsigned size, uint32_t *carry)
 {
     uint32_t out;
 
@@ -18,7 +18,7 @@ static uint32_t rotate_through(unsigned what, uint32_t value, unsigned size, uin
         out = value & sign_bit(size) ? 1 : 0;
         value = (value << 1 | *carry) & size_mask(size);
     } else {
-        out = value & 1;
+        out = (uint32_t)value & 1;
         value = value >> 1 | (*carry ? sign_bit(size) : 0);
     }
     *carry = out;
@@ -26,7 +26,7 @@ static uint32_t rotate_through(unsigned what, uint32_t value, unsigned size, uin
 }
 
 /* OF as for a shift by one, whatever the count (undefined for others). */
-static uint32_t rotate_overflow(unsigned what, uint32_t result, uint32_t carry, unsigned size)
+static uint32_t rotate_overflow(unsigned what, uint64_t result, uint32_t carry, unsigned size)
 {
     uint32_t top = result & sign_bit(size) ? 1 : 0;
     uint32_t next = result & sign_bit(size) >> 1 ? 1 : 0;
@@ -34,7 +34,7 @@ static uint32_t rotate_overflow(unsigned what, uint32_t result, uint32_t carry, 
     return (what == ROL || what == RCL ? top ^ carry : top ^ next) ? FLAG_OF : 0;
 }
 
-static uint32_t rotate(struct interpreter *machine, unsigned what, uint32_t value, unsigned count,
+static uint64_t rotate(struct interpreter *machine, unsigned what, uint64_t value, unsigned count,
                        unsigned size)
 {
     unsigned bits = 8 * size, turn = count & (bits - 1);
@@ -51,54 +51,67 @@ static uint32_t rotate(struct interpreter *machine, unsigned what, uint32_t valu
             turn = (bits - turn) & (bits - 1);
         if (turn)
             value = (value << turn | value >> (bits - turn)) & size_mask(size);
-        carry = what == ROL ? value & 1 : value & sign_bit(size) ? 1 : 0;
+        carry = what == ROL ? (uint32_t)value & 1 : value & sign_bit(size) ? 1 : 0;
     }
     set_flags(machine, FLAG_CF | FLAG_OF, carry | rotate_overflow(what, value, carry, size));
     return value;
 }
 
+static int64_t sign_extended(uint64_t value, unsigned size)
+{
+    unsigned spare = 64 - 8 * size;
+    return (int64_t)(value << spare) >> spare;
+}
+
 /* AF is undefined: set here. OF of counts above one likewise: as for a count of one. */
-static uint32_t shift(struct interpreter *machine, unsigned what, uint32_t value, unsigned count,
+static uint64_t shift(struct interpreter *machine, unsigned what, uint64_t value, unsigned count,
                       unsigned size)
 {
-    uint32_t mask = size_mask(size), result, carry, overflow;
-    uint64_t wide = value;
-    int64_t extended = value & sign_bit(size) ? (int64_t)(value | ~(uint64_t)mask) : value;
+    unsigned bits = 8 * size;
+    uint64_t result, carry;
+    bool overflow;
 
     if (what == SAR) {
-        result = (uint32_t)(extended >> count) & mask;
-        carry = extended >> (count - 1) & 1;
-        overflow = 0;
+        result = (uint64_t)(sign_extended(value, size) >> count) & size_mask(size);
+        carry = (uint64_t)(sign_extended(value, size) >> (count - 1)) & 1;
+        overflow = false;
     } else if (what == SHR) {
-        result = (uint32_t)(wide >> count);
-        carry = wide >> (count - 1) & 1;
+        result = value >> count;
+        carry = value >> (count - 1) & 1;
         overflow = (result ^ result << 1) & sign_bit(size);
     } else {
-        result = (uint32_t)(wide << count) & mask;
-        carry = (wide << count) >> (8 * size) & 1;
-        overflow = (result & sign_bit(size) ? 1 : 0) ^ carry;
+        result = (value << count) & size_mask(size);
+        carry = count <= bits ? value >> (bits - count) & 1 : 0;
+        overflow = (result & sign_bit(size) ? 1 : 0) != carry;
     }
     set_flags(machine, FLAGS_ARITHMETIC,
-              flags_of_result(result, size) | FLAG_AF | carry | (overflow ? FLAG_OF : 0));
+              flags_of_result(result, size) | FLAG_AF | (uint32_t)carry | (overflow ? FLAG_OF : 0));
     return result;
+}
+
+/* By an immediate or CL; only so many of its bits count. */
+static unsigned shift_count(const struct interpreter *machine, const struct interpret_op *op)
+{
+    uint64_t count =
+        op->direction == TO_RM_FROM_IMMEDIATE ? op->immediate : get_register(machine, GPR_CX, 1);
+
+    return (unsigned)count & (op->size == 8 ? 63 : 31);
 }
 
 bool interpret_shift(struct interpreter *machine, const struct interpret_op *op,
                      const struct trace_access *access)
 {
-    unsigned count =
-        (op->direction == TO_RM_FROM_IMMEDIATE ? op->immediate : get_register(machine, GPR_CX, 1)) &
-        31;
-    uint64_t flags = machine->state.registers.flags;
-    uint32_t value;
+    unsigned count = shift_count(machine, op);
+    uint64_t flags = machine->state.registers.flags, value;
 
     if (!load_rm(machine, op, access, op->size, &value))
         return false;
     if (count)
         value = op->what >= SHL ? shift(machine, op->what, value, count, op->size)
                                 : rotate(machine, op->what, value, count, op->size);
-    /* A count of zero still writes a memory operand: with what it holds. */
-    if ((count || op->memory) && !store_rm(machine, op, access, op->size, value)) {
+    /* A count of zero still writes memory, with what it holds, and clears a register's upper half.
+     */
+    if (!store_rm(machine, op, access, op->size, value)) {
         machine->state.registers.flags = flags;
         return false;
     }
@@ -110,29 +123,24 @@ bool interpret_shift(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_double_shift(struct interpreter *machine, const struct interpret_op *op,
                             const struct trace_access *access)
 {
-    unsigned bits = 8u * op->size;
-    unsigned count =
-        (op->direction == TO_RM_FROM_IMMEDIATE ? op->immediate : get_register(machine, GPR_CX, 1)) &
-        31;
-    uint32_t value, result, carry, other = get_register(machine, op->reg, op->size);
+    unsigned bits = 8u * op->size, count = shift_count(machine, op);
+    uint64_t value, result, carry, other = get_register(machine, op->reg, op->size);
 
     if (count > bits || !load_rm(machine, op, access, op->size, &value))
         return false;
     if (!count)
-        return !op->memory || store_rm(machine, op, access, op->size, value);
+        return store_rm(machine, op, access, op->size, value);
     if (op->what) {
-        uint64_t both = (uint64_t)other << bits | value;
-        result = (uint32_t)(both >> count) & size_mask(op->size);
-        carry = both >> (count - 1) & 1;
+        result = (value >> count | other << (bits - count)) & size_mask(op->size);
+        carry = value >> (count - 1) & 1;
     } else {
-        uint64_t both = (uint64_t)value << bits | other;
-        result = (uint32_t)(both << count >> bits) & size_mask(op->size);
-        carry = both >> (2 * bits - count) & 1;
+        result = (value << count | other >> (bits - count)) & size_mask(op->size);
+        carry = value >> (bits - count) & 1;
     }
     if (!store_rm(machine, op, access, op->size, result))
         return false;
     set_flags(machine, FLAGS_ARITHMETIC,
-              flags_of_result(result, op->size) | FLAG_AF | carry |
+              flags_of_result(result, op->size) | FLAG_AF | (uint32_t)carry |
                   ((result ^ value) & sign_bit(op->size) ? FLAG_OF : 0));
     return true;
 }
@@ -140,10 +148,39 @@ bool interpret_double_shift(struct interpreter *machine, const struct interpret_
 /* ---- multiplication and division ---------------------------------------------------------------
  */
 
-static int64_t sign_extended(uint64_t value, unsigned size)
+/* A product of two operands, in halves of 64 bits. */
+struct product {
+    uint64_t low, high;
+};
+
+static struct product multiply(uint64_t a, uint64_t b)
 {
-    unsigned spare = 64 - 8 * size;
-    return (int64_t)(value << spare) >> spare;
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = (a0 * b0 >> 32) + (uint32_t)(a1 * b0) + (uint32_t)(a0 * b1);
+
+    return (struct product){a * b, a1 * b1 + (a1 * b0 >> 32) + (a0 * b1 >> 32) + (middle >> 32)};
+}
+
+static struct product multiply_signed(int64_t a, int64_t b)
+{
+    struct product product = multiply((uint64_t)a, (uint64_t)b);
+
+    product.high -= (a < 0 ? (uint64_t)b : 0) + (b < 0 ? (uint64_t)a : 0);
+    return product;
+}
+
+/* The upper of two operands of SIZE bytes that hold the product. */
+static uint64_t upper_half(struct product product, unsigned size)
+{
+    return size == 8 ? product.high : product.low >> 8 * size & size_mask(size);
+}
+
+/* Does the lower one, sign-extended, say it all? */
+static bool fits_signed(struct product product, unsigned size)
+{
+    int64_t low = sign_extended(product.low, size);
+
+    return (uint64_t)low == product.low && product.high == (low < 0 ? ~(uint64_t)0 : 0);
 }
 
 /* CF and OF tell that the upper half matters; SF, ZF, AF and PF are undefined and stay. */
@@ -156,27 +193,22 @@ static void set_product_flags(struct interpreter *machine, bool upper)
 bool interpret_mul(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    unsigned size = op->size, bits = 8 * size;
-    uint32_t a = get_register(machine, GPR_AX, size), b;
-    uint64_t product;
-    bool upper;
+    unsigned size = op->size;
+    uint64_t a = get_register(machine, GPR_AX, size), b, upper;
+    struct product product;
 
     if (!load_rm(machine, op, access, size, &b))
         return false;
-    if (op->what) {
-        product = (uint64_t)(sign_extended(a, size) * sign_extended(b, size));
-        upper = sign_extended(product, size) != (int64_t)product;
-    } else {
-        product = (uint64_t)a * b;
-        upper = product >> bits != 0;
-    }
+    product =
+        op->what ? multiply_signed(sign_extended(a, size), sign_extended(b, size)) : multiply(a, b);
+    upper = upper_half(product, size);
     if (size == 1) {
-        set_register(machine, GPR_AX, 2, (uint32_t)product);
+        set_register(machine, GPR_AX, 2, product.low);
     } else {
-        set_register(machine, GPR_AX, size, (uint32_t)product);
-        set_register(machine, GPR_DX, size, (uint32_t)(product >> bits));
+        set_register(machine, GPR_AX, size, product.low);
+        set_register(machine, GPR_DX, size, upper);
     }
-    set_product_flags(machine, upper);
+    set_product_flags(machine, op->what ? !fits_signed(product, size) : upper != 0);
     return true;
 }
 
@@ -184,33 +216,42 @@ bool interpret_mul(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_imul(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t a, b = op->immediate;
-    int64_t product;
+    uint64_t a, b = op->immediate;
+    struct product product;
 
     if (!load_rm(machine, op, access, op->size, &a))
         return false;
     if (op->direction != TO_RM_FROM_IMMEDIATE)
         b = get_register(machine, op->reg, op->size);
-    product = sign_extended(a, op->size) * sign_extended(b, op->size);
-    set_register(machine, op->reg, op->size, (uint32_t)product);
-    set_product_flags(machine, sign_extended((uint64_t)product, op->size) != product);
+    product = multiply_signed(sign_extended(a, op->size), sign_extended(b, op->size));
+    set_register(machine, op->reg, op->size, product.low);
+    set_product_flags(machine, !fits_signed(product, op->size));
     return true;
 }
 
-static uint64_t dividend(const struct interpreter *machine, unsigned size)
+/* False for one of more than 64 bits that matter: left to others. */
+static bool dividend(const struct interpreter *machine, const struct interpret_op *op,
+                     uint64_t *value)
 {
+    unsigned size = op->size;
+    uint64_t low = get_register(machine, GPR_AX, size), high = get_register(machine, GPR_DX, size);
+
     if (size == 1)
-        return get_register(machine, GPR_AX, 2);
-    return (uint64_t)get_register(machine, GPR_DX, size) << (8 * size) |
-           get_register(machine, GPR_AX, size);
+        *value = get_register(machine, GPR_AX, 2);
+    else if (size == 8)
+        *value = low;
+    else
+        *value = high << 8 * size | low;
+    return size != 8 || high == (op->what && (int64_t)low < 0 ? ~(uint64_t)0 : 0);
 }
 
 /* Quotient and remainder, or false where the processor raises a divide error. */
-static bool divide(uint64_t a, uint32_t b, unsigned size, bool with_sign, uint64_t *quotient,
+static bool divide(uint64_t a, uint64_t b, unsigned size, bool with_sign, uint64_t *quotient,
                    uint64_t *remainder)
 {
-    int64_t signed_a = sign_extended(a, 2 * size), signed_b = sign_extended(b, size);
+    int64_t signed_a = sign_extended(a, size == 8 ? 8 : 2 * size), signed_b;
 
+    signed_b = sign_extended(b, size);
     if (!b || (with_sign && signed_a == INT64_MIN && signed_b == -1))
         return false;
     if (!with_sign) {
@@ -227,14 +268,13 @@ static bool divide(uint64_t a, uint32_t b, unsigned size, bool with_sign, uint64
 bool interpret_div(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint64_t quotient, remainder;
-    uint32_t b;
+    uint64_t a, b, quotient, remainder;
 
-    if (!load_rm(machine, op, access, op->size, &b) ||
-        !divide(dividend(machine, op->size), b, op->size, op->what, &quotient, &remainder))
+    if (!load_rm(machine, op, access, op->size, &b) || !dividend(machine, op, &a) ||
+        !divide(a, b, op->size, op->what, &quotient, &remainder))
         return false;
-    set_register(machine, GPR_AX, op->size, (uint32_t)quotient);
-    set_register(machine, op->size == 1 ? 4 : GPR_DX, op->size, (uint32_t)remainder);
+    set_register(machine, GPR_AX, op->size, quotient);
+    set_register(machine, op->size == 1 ? REGISTER_AH : GPR_DX, op->size, remainder);
     return true;
 }
 
@@ -245,10 +285,10 @@ bool interpret_div(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_bit_test(struct interpreter *machine, const struct interpret_op *op,
                         const struct trace_access *access)
 {
-    uint32_t offset = op->direction == TO_RM_FROM_IMMEDIATE
+    uint64_t offset = op->direction == TO_RM_FROM_IMMEDIATE
                           ? op->immediate
                           : get_register(machine, op->reg, op->size);
-    uint32_t value, bit = 1u << (offset & (8u * op->size - 1)), result;
+    uint64_t value, bit = (uint64_t)1 << (offset & (8u * op->size - 1)), result;
 
     if (!load_rm(machine, op, access, op->size, &value))
         return false;
@@ -264,7 +304,7 @@ bool interpret_bit_test(struct interpreter *machine, const struct interpret_op *
 bool interpret_bit_scan(struct interpreter *machine, const struct interpret_op *op,
                         const struct trace_access *access)
 {
-    uint32_t value, at = op->what ? 8u * op->size - 1 : 0;
+    uint64_t value, at = op->what ? 8u * op->size - 1 : 0;
 
     if (!load_rm(machine, op, access, op->size, &value))
         return false;

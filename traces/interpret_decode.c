@@ -9,11 +9,15 @@
 struct cursor {
     const struct recipe *recipe;
     unsigned at;
-    bool operand_16, lock;
+    bool wide; /* 64-bit mode */
+    bool operand_16, address_32, lock;
     bool code_segment; /* CS override: writes through it fault */
     uint8_t rep;       /* F2, F3 or 0 */
-    uint8_t modrm;
+    uint8_t rex;       /* the prefix, or 0 */
+    uint8_t modrm, digit;
 };
+
+enum { REX_B = 1, REX_X = 2, REX_R = 4, REX_W = 8 };
 
 static uint8_t byte_at(const struct recipe *recipe, unsigned at)
 {
@@ -25,13 +29,13 @@ static uint8_t take(struct cursor *cursor)
     return byte_at(cursor->recipe, cursor->at++);
 }
 
-/* An immediate of 1, 2 or 4 bytes at the instruction's end, sign-extended. */
-static uint32_t last_immediate(const struct recipe *recipe, unsigned size)
+/* An immediate of 1, 2, 4 or 8 bytes at the instruction's end, sign-extended. */
+static uint64_t last_immediate(const struct recipe *recipe, unsigned size)
 {
-    uint32_t value = 0;
+    uint64_t value = 0;
 
     for (unsigned i = 0; i < size; i++)
-        value |= (uint32_t)byte_at(recipe, recipe->length - size + i) << 8 * i;
+        value |= (uint64_t)byte_at(recipe, recipe->length - size + i) << 8 * i;
     return value & sign_bit(size) ? value | ~size_mask(size) : value;
 }
 
@@ -51,7 +55,7 @@ static bool take_prefixes(struct cursor *cursor)
             cursor->rep = byte_at(cursor->recipe, cursor->at);
             break;
         case 0x2e:
-            cursor->code_segment = true;
+            cursor->code_segment = !cursor->wide;
             break;
         case 0x26:
         case 0x36:
@@ -60,41 +64,80 @@ static bool take_prefixes(struct cursor *cursor)
         case 0x65:
             break;
         case 0x67:
-            return false;
+            cursor->address_32 = true;
+            if (!cursor->wide)
+                return false;
+            break;
         default:
+            if (cursor->wide && (byte_at(cursor->recipe, cursor->at) & 0xf0) == 0x40)
+                cursor->rex = take(cursor);
             return true;
         }
     }
 }
 
+/* A register's number with its upper bit, which is set when REX & EXTENSION is. */
+static uint8_t extended(const struct cursor *cursor, unsigned number, unsigned extension)
+{
+    return (uint8_t)(number | (cursor->rex & extension ? 8 : 0) | (cursor->rex ? REGISTER_REX : 0));
+}
+
 static void take_modrm(struct cursor *cursor, struct interpret_op *op)
 {
     cursor->modrm = take(cursor);
+    cursor->digit = cursor->modrm >> 3 & 7;
     op->memory = cursor->modrm < 0xc0;
-    op->reg = cursor->modrm >> 3 & 7;
-    op->rm = cursor->modrm & 7;
+    op->reg = extended(cursor, cursor->digit, REX_R);
+    op->rm = extended(cursor, cursor->modrm & 7, REX_B);
+}
+
+/* A prefix of 16-bit operands that REX.W does not overrule. */
+static bool narrow(const struct cursor *cursor)
+{
+    return cursor->operand_16 && !(cursor->rex & REX_W);
+}
+
+static uint8_t operand_size(const struct cursor *cursor)
+{
+    return cursor->rex & REX_W ? 8 : cursor->operand_16 ? 2 : 4;
+}
+
+/* Of what is pushed and popped. */
+static uint8_t stack_size(const struct cursor *cursor)
+{
+    return narrow(cursor) ? 2 : cursor->wide ? 8 : 4;
+}
+
+static int64_t take_displacement(struct cursor *cursor, unsigned bytes)
+{
+    uint32_t displacement = 0;
+
+    for (unsigned i = 0; i < bytes; i++)
+        displacement |= (uint32_t)take(cursor) << 8 * i;
+    return bytes == 1 ? (int8_t)displacement : (int32_t)displacement;
 }
 
 /* base + index * scale + displacement, for lea. */
 static struct recipe_access address_of(struct cursor *cursor)
 {
-    struct recipe_access address = {.base = cursor->modrm & 7, .index = GPR_NONE, .scale = 1};
+    struct recipe_access address = {.index = GPR_NONE, .scale = 1};
     unsigned mod = cursor->modrm >> 6, bytes = mod == 1 ? 1 : mod == 2 ? 4 : 0;
-    uint32_t displacement = 0;
+    unsigned base = cursor->modrm & 7, index;
+    bool sib = base == 4;
 
-    if (address.base == 4) {
-        uint8_t sib = take(cursor);
-        address.base = sib & 7;
-        address.scale = (uint8_t)(1 << (sib >> 6));
-        address.index = (sib >> 3 & 7) == 4 ? GPR_NONE : sib >> 3 & 7;
+    if (sib) {
+        uint8_t byte = take(cursor);
+        base = byte & 7;
+        address.scale = (uint8_t)(1 << (byte >> 6));
+        index = (byte >> 3 & 7u) | (cursor->rex & REX_X ? 8 : 0);
+        address.index = index == 4 ? GPR_NONE : (uint8_t)index;
     }
-    if (address.base == 5 && mod == 0) {
-        address.base = GPR_NONE;
+    address.base = (uint8_t)(base | (cursor->rex & REX_B ? 8 : 0));
+    if (base == 5 && mod == 0) {
+        address.base = cursor->wide && !sib ? GPR_IP : GPR_NONE;
         bytes = 4;
     }
-    for (unsigned i = 0; i < bytes; i++)
-        displacement |= (uint32_t)take(cursor) << 8 * i;
-    address.displacement = bytes == 1 ? (int8_t)displacement : (int32_t)displacement;
+    address.displacement = take_displacement(cursor, bytes);
     return address;
 }
 
@@ -107,10 +150,11 @@ static void set(struct interpret_op *op, interpret_fn *run, unsigned what)
 /* ---- one-byte opcodes --------------------------------------------------------------------------
  */
 
+/* One of SIZE bytes, or of four that are extended to eight. */
 static void set_immediate(struct cursor *cursor, struct interpret_op *op, unsigned size)
 {
     op->direction = TO_RM_FROM_IMMEDIATE;
-    op->immediate = last_immediate(cursor->recipe, size);
+    op->immediate = last_immediate(cursor->recipe, size < 4 ? size : 4);
 }
 
 /* 00 to 3F: the eight operations in six forms each. */
@@ -134,7 +178,7 @@ static void decode_alu(struct cursor *cursor, struct interpret_op *op, uint8_t o
 static void decode_group_1(struct cursor *cursor, struct interpret_op *op, uint8_t opcode)
 {
     take_modrm(cursor, op);
-    set(op, interpret_alu, op->reg);
+    set(op, interpret_alu, cursor->digit);
     set_immediate(cursor, op, opcode == 0x81 ? op->size : 1);
 }
 
@@ -142,7 +186,7 @@ static void decode_group_1(struct cursor *cursor, struct interpret_op *op, uint8
 static void decode_group_2(struct cursor *cursor, struct interpret_op *op, uint8_t opcode)
 {
     take_modrm(cursor, op);
-    set(op, interpret_shift, op->reg == 6 ? 4 : op->reg);
+    set(op, interpret_shift, cursor->digit == 6 ? 4 : cursor->digit);
     if (opcode < 0xd2)
         set_immediate(cursor, op, 1);
     if (opcode == 0xd0 || opcode == 0xd1)
@@ -158,8 +202,8 @@ static void decode_group_3(struct cursor *cursor, struct interpret_op *op)
     };
 
     take_modrm(cursor, op);
-    set(op, handlers[op->reg], op->reg & 1);
-    if (op->reg < 2)
+    set(op, handlers[cursor->digit], cursor->digit & 1);
+    if (cursor->digit < 2)
         set_immediate(cursor, op, op->size);
 }
 
@@ -172,10 +216,12 @@ static void decode_group_5(struct cursor *cursor, struct interpret_op *op, uint8
     };
 
     take_modrm(cursor, op);
-    if (opcode == 0xff || op->reg < 2)
-        set(op, handlers[op->reg], 0);
-    if ((op->reg == 2 || op->reg == 4) && op->size != 4)
+    if (opcode == 0xff || cursor->digit < 2)
+        set(op, handlers[cursor->digit], 0);
+    if ((cursor->digit == 2 || cursor->digit == 4) && narrow(cursor))
         op->run = NULL;
+    if (cursor->digit == 6)
+        op->size = stack_size(cursor);
 }
 
 static void decode_string(struct cursor *cursor, struct interpret_op *op, uint8_t opcode)
@@ -189,7 +235,7 @@ static void decode_string(struct cursor *cursor, struct interpret_op *op, uint8_
 static void decode_branch(struct cursor *cursor, struct interpret_op *op, interpret_fn *run,
                           unsigned what, unsigned size)
 {
-    if (cursor->operand_16)
+    if (narrow(cursor))
         return;
     set(op, run, what);
     op->immediate = last_immediate(cursor->recipe, size);
@@ -219,19 +265,22 @@ static bool decode_register(struct cursor *cursor, struct interpret_op *op, uint
     static interpret_fn *const handlers[4] = {interpret_inc, interpret_dec, interpret_push,
                                               interpret_pop};
 
-    op->rm = opcode & 7;
+    op->rm = extended(cursor, opcode & 7, REX_B);
     if (opcode >= 0x40 && opcode < 0x60) {
         set(op, handlers[opcode >> 3 & 3], 0);
-    } else if (opcode == 0x90) {
+        if (opcode >= 0x50)
+            op->size = stack_size(cursor);
+    } else if (opcode == 0x90 && !(cursor->rex & REX_B)) {
         set(op, interpret_nop, 0);
         cursor->rep = 0; /* pause */
-    } else if (opcode > 0x90 && opcode < 0x98) {
+    } else if (opcode >= 0x90 && opcode < 0x98) {
         set(op, interpret_xchg, 0);
         op->reg = GPR_AX;
     } else if (opcode >= 0xb0 && opcode < 0xc0) {
         op->size = opcode < 0xb8 ? 1 : op->size;
         set(op, interpret_mov, 0);
-        set_immediate(cursor, op, op->size);
+        op->direction = TO_RM_FROM_IMMEDIATE;
+        op->immediate = last_immediate(cursor->recipe, op->size);
     } else {
         return false;
     }
@@ -242,6 +291,13 @@ static bool decode_register(struct cursor *cursor, struct interpret_op *op, uint
 static void decode_modrm(struct cursor *cursor, struct interpret_op *op, uint8_t opcode)
 {
     switch (opcode) {
+    case 0x63: /* movsxd */
+        take_modrm(cursor, op);
+        op->size = operand_size(cursor);
+        op->bytes = 4;
+        if (cursor->wide)
+            set(op, interpret_extend, 1);
+        break;
     case 0x69:
     case 0x6b:
         take_modrm(cursor, op);
@@ -268,13 +324,14 @@ static void decode_modrm(struct cursor *cursor, struct interpret_op *op, uint8_t
         break;
     case 0x8f:
         take_modrm(cursor, op);
-        if (op->reg == 0)
+        op->size = stack_size(cursor);
+        if (cursor->digit == 0)
             set(op, op->memory ? interpret_pop_rm : interpret_pop, 0);
         break;
     case 0xc6:
     case 0xc7:
         take_modrm(cursor, op);
-        if (op->reg == 0)
+        if (cursor->digit == 0)
             set(op, interpret_mov, 0);
         set_immediate(cursor, op, op->size);
         break;
@@ -289,13 +346,13 @@ static void decode_fixed(struct cursor *cursor, struct interpret_op *op, uint8_t
     switch (opcode) {
     case 0x68:
     case 0x6a:
-        op->size = cursor->operand_16 ? 2 : 4;
+        op->size = stack_size(cursor);
         set(op, interpret_push, 0);
         set_immediate(cursor, op, opcode == 0x68 ? op->size : 1);
         break;
     case 0x98:
         set(op, interpret_cwde, 0);
-        op->size = cursor->operand_16 ? 2 : 4;
+        op->size = operand_size(cursor);
         break;
     case 0x99:
         set(op, interpret_cdq, 0);
@@ -316,7 +373,7 @@ static void decode_fixed(struct cursor *cursor, struct interpret_op *op, uint8_t
         op->immediate = opcode == 0xc2 ? op->immediate & 0xffff : 0;
         break;
     case 0xc9:
-        if (!cursor->operand_16)
+        if (!narrow(cursor))
             set(op, interpret_leave, 0);
         break;
     case 0xd7:
@@ -353,7 +410,7 @@ static void decode_one_byte(struct cursor *cursor, struct interpret_op *op, uint
 {
     uint8_t pair = opcode & 0xfe;
 
-    op->size = !(opcode & 1) ? 1 : cursor->operand_16 ? 2 : 4;
+    op->size = opcode & 1 ? operand_size(cursor) : 1;
     if (opcode < 0x40)
         decode_alu(cursor, op, opcode);
     else if (opcode >> 4 == 7)
@@ -377,7 +434,7 @@ static void decode_one_byte(struct cursor *cursor, struct interpret_op *op, uint
         decode_moffs(op, opcode);
     else if ((opcode & 0xf0) == 0x40 || (opcode & 0xf0) == 0x50 || (opcode & 0xf8) == 0x90 ||
              (opcode & 0xf0) == 0xb0) {
-        op->size = cursor->operand_16 ? 2 : 4;
+        op->size = operand_size(cursor);
         decode_register(cursor, op, opcode);
     } else if (opcode == 0x8d) {
         decode_lea(cursor, op);
@@ -401,9 +458,9 @@ static void decode_extend(struct cursor *cursor, struct interpret_op *op, uint8_
 static void decode_bit_group(struct cursor *cursor, struct interpret_op *op)
 {
     take_modrm(cursor, op);
-    if (op->reg < 4)
+    if (cursor->digit < 4)
         return;
-    set(op, interpret_bit_test, op->reg & 3);
+    set(op, interpret_bit_test, cursor->digit & 3);
     set_immediate(cursor, op, 1);
 }
 
@@ -417,7 +474,7 @@ static void decode_double_shift(struct cursor *cursor, struct interpret_op *op, 
 
 static bool decode_two_byte_integer(struct cursor *cursor, struct interpret_op *op, uint8_t opcode)
 {
-    op->size = cursor->operand_16 ? 2 : 4;
+    op->size = operand_size(cursor);
     switch (opcode) {
     case 0x0d: /* prefetchw */
     case 0x18: /* prefetch */
@@ -430,7 +487,7 @@ static bool decode_two_byte_integer(struct cursor *cursor, struct interpret_op *
         return true;
     case 0xae: /* lfence, mfence, sfence */
         take_modrm(cursor, op);
-        if (!op->memory && op->reg >= 5 && !cursor->operand_16)
+        if (!op->memory && cursor->digit >= 5 && !cursor->operand_16)
             set(op, interpret_nop, 0);
         return true;
     case 0xa3:
@@ -476,7 +533,7 @@ static bool decode_two_byte_integer(struct cursor *cursor, struct interpret_op *
         return true;
     case 0xc3: /* movnti */
         take_modrm(cursor, op);
-        if (op->memory && !cursor->operand_16)
+        if (op->memory && !narrow(cursor))
             set(op, interpret_mov, 0);
         return true;
     default:
@@ -505,8 +562,8 @@ static bool decode_two_byte_rows(struct cursor *cursor, struct interpret_op *op,
     }
     if (opcode < 0xc8 || opcode > 0xcf)
         return false;
-    op->rm = opcode & 7;
-    if (!cursor->operand_16)
+    op->rm = extended(cursor, opcode & 7, REX_B);
+    if (!narrow(cursor))
         set(op, interpret_bswap, 0);
     return true;
 }
@@ -548,6 +605,13 @@ static bool may_lock(const struct interpret_op *op)
     return op->run == interpret_bit_test && op->what;
 }
 
+/* Pointers and counts of the address size, which handlers take to be the mode's. */
+static bool counts_in_address_size(const struct interpret_op *op)
+{
+    return op->run == interpret_lea || op->run == interpret_string || op->run == interpret_loop ||
+           op->run == interpret_jecxz;
+}
+
 static bool writes(const struct recipe *recipe)
 {
     return recipe->access_count && recipe->access[recipe->access_count - 1].write;
@@ -555,10 +619,10 @@ static bool writes(const struct recipe *recipe)
 
 void interpret_decode(const struct recipe *recipe, struct interpret_op *op)
 {
-    struct cursor cursor = {.recipe = recipe};
+    struct cursor cursor = {.recipe = recipe, .wide = recipe->mode == RECIPE_64};
     uint8_t opcode;
 
-    *op = (struct interpret_op){.length = recipe->length};
+    *op = (struct interpret_op){.length = recipe->length, .wide = cursor.wide};
     if (recipe->kind != RECIPE_PLAIN || !take_prefixes(&cursor))
         return;
     opcode = take(&cursor);
@@ -566,6 +630,7 @@ void interpret_decode(const struct recipe *recipe, struct interpret_op *op)
         decode_two_byte(&cursor, op);
     else
         decode_one_byte(&cursor, op, opcode);
-    if (cursor.rep || (cursor.lock && !may_lock(op)) || (cursor.code_segment && writes(recipe)))
+    if (cursor.rep || (cursor.address_32 && counts_in_address_size(op)) ||
+        (cursor.lock && !may_lock(op)) || (cursor.code_segment && writes(recipe)))
         op->run = NULL;
 }

@@ -49,18 +49,33 @@
 EACH(DEFINE)
 
 /* cvtsi2ss, cvtsi2sd take their integer from the source's first lane. */
-#define FROM_INTEGER(name)                                                                         \
-    static void name(union interpret_xmm *destination, const union interpret_xmm *source,          \
-                     uint32_t *mxcsr)                                                              \
+#define FROM_INTEGER(name, function, lane)                                                         \
+    static void function(union interpret_xmm *destination, const union interpret_xmm *source,      \
+                         uint32_t *mxcsr)                                                          \
     {                                                                                              \
         uint32_t host;                                                                             \
         __asm__(UNDER_MXCSR(#name " %[integer], %%xmm0")                                           \
                 : [a] "+m"(*destination), [mxcsr] "+m"(*mxcsr), [host] "=m"(host)                  \
-                : [b] "m"(*source), [integer] "r"(source->d[0])                                    \
+                : [b] "m"(*source), [integer] "r"(source->lane)                                    \
                 : "xmm0", "xmm1");                                                                 \
     }
-FROM_INTEGER(cvtsi2ss)
-FROM_INTEGER(cvtsi2sd)
+FROM_INTEGER(cvtsi2ss, cvtsi2ss, d[0])
+FROM_INTEGER(cvtsi2sd, cvtsi2sd, d[0])
+
+#if defined(__x86_64__)
+FROM_INTEGER(cvtsi2ssq, cvtsi2ssq, q[0])
+FROM_INTEGER(cvtsi2sdq, cvtsi2sdq, q[0])
+#endif
+
+interpret_float_fn *interpret_float_from_quad(enum interpret_prefix prefix)
+{
+#if defined(__x86_64__)
+    return prefix == PREFIX_F3 ? cvtsi2ssq : prefix == PREFIX_F2 ? cvtsi2sdq : NULL;
+#else
+    (void)prefix;
+    return NULL;
+#endif
+}
 
 interpret_float_fn *interpret_float(enum interpret_prefix prefix, uint8_t opcode)
 {
@@ -110,25 +125,46 @@ uint32_t interpret_float_compare(enum interpret_prefix prefix, uint8_t opcode,
     return prefix == PREFIX_66 ? comisd(*a, *b, mxcsr) : comiss(*a, *b, mxcsr);
 }
 
-#define TO_INTEGER(name)                                                                           \
-    static uint32_t name(union interpret_xmm a, uint32_t *mxcsr)                                   \
+#define TO_INTEGER(name, function, type)                                                           \
+    static type function(union interpret_xmm a, uint32_t *mxcsr)                                   \
     {                                                                                              \
         const union interpret_xmm b = a;                                                           \
-        uint32_t host, integer;                                                                    \
+        uint32_t host;                                                                             \
+        type integer;                                                                              \
         __asm__(UNDER_MXCSR(#name " %%xmm1, %[integer]")                                           \
                 : [a] "+m"(a), [mxcsr] "+m"(*mxcsr), [host] "=m"(host), [integer] "=&r"(integer)   \
                 : [b] "m"(b)                                                                       \
                 : "xmm0", "xmm1");                                                                 \
         return integer;                                                                            \
     }
-TO_INTEGER(cvtss2si)
-TO_INTEGER(cvtsd2si)
-TO_INTEGER(cvttss2si)
-TO_INTEGER(cvttsd2si)
+TO_INTEGER(cvtss2si, cvtss2si, uint32_t)
+TO_INTEGER(cvtsd2si, cvtsd2si, uint32_t)
+TO_INTEGER(cvttss2si, cvttss2si, uint32_t)
+TO_INTEGER(cvttsd2si, cvttsd2si, uint32_t)
 
-uint32_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode,
+#if defined(__x86_64__)
+TO_INTEGER(cvtss2si, cvtss2siq, uint64_t)
+TO_INTEGER(cvtsd2si, cvtsd2siq, uint64_t)
+TO_INTEGER(cvttss2si, cvttss2siq, uint64_t)
+TO_INTEGER(cvttsd2si, cvttsd2siq, uint64_t)
+
+static uint64_t to_quad(enum interpret_prefix prefix, uint8_t opcode,
+                        const union interpret_xmm *source, uint32_t *mxcsr)
+{
+    if (opcode == 0x2c)
+        return prefix == PREFIX_F2 ? cvttsd2siq(*source, mxcsr) : cvttss2siq(*source, mxcsr);
+    return prefix == PREFIX_F2 ? cvtsd2siq(*source, mxcsr) : cvtss2siq(*source, mxcsr);
+}
+#endif
+
+uint64_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode, unsigned bytes,
                                     const union interpret_xmm *source, uint32_t *mxcsr)
 {
+#if defined(__x86_64__)
+    if (bytes == 8)
+        return to_quad(prefix, opcode, source, mxcsr);
+#endif
+    (void)bytes;
     if (opcode == 0x2c)
         return prefix == PREFIX_F2 ? cvttsd2si(*source, mxcsr) : cvttss2si(*source, mxcsr);
     return prefix == PREFIX_F2 ? cvtsd2si(*source, mxcsr) : cvtss2si(*source, mxcsr);
@@ -155,11 +191,18 @@ uint32_t interpret_float_compare(enum interpret_prefix prefix, uint8_t opcode,
     return 0;
 }
 
-uint32_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode,
+interpret_float_fn *interpret_float_from_quad(enum interpret_prefix prefix)
+{
+    (void)prefix;
+    return NULL;
+}
+
+uint64_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode, unsigned bytes,
                                     const union interpret_xmm *source, uint32_t *mxcsr)
 {
     (void)prefix;
     (void)opcode;
+    (void)bytes;
     (void)source;
     (void)mxcsr;
     return 0;

@@ -14,13 +14,16 @@
 /* All exceptions must be masked in *mxcsr. NULL: none with this opcode. */
 interpret_float_fn *interpret_float(enum interpret_prefix prefix, uint8_t opcode);
 
+/* cvtsi2ss, cvtsi2sd (0F 2A) of an integer of 64 bits, the source's first lane. */
+interpret_float_fn *interpret_float_from_quad(enum interpret_prefix prefix);
+
 /* ucomiss, ucomisd (0F 2E), comiss, comisd (0F 2F): ZF, PF and CF. */
 uint32_t interpret_float_compare(enum interpret_prefix prefix, uint8_t opcode,
                                  const union interpret_xmm *a, const union interpret_xmm *b,
                                  uint32_t *mxcsr);
 
-/* cvt(t)ss2si, cvt(t)sd2si (2D, 2C). */
-uint32_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode,
+/* cvt(t)ss2si, cvt(t)sd2si (2D, 2C) into an integer of 4 or 8 bytes. */
+uint64_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode, unsigned bytes,
                                     const union interpret_xmm *source, uint32_t *mxcsr);
 
 #endif

@@ -8,9 +8,9 @@
 /* ---- arithmetic --------------------------------------------------------------------------------
  */
 
-static uint32_t compute(unsigned what, uint32_t a, uint32_t b, unsigned size, uint32_t *flags)
+static uint64_t compute(unsigned what, uint64_t a, uint64_t b, unsigned size, uint32_t *flags)
 {
-    uint32_t carry = (what == ALU_ADC || what == ALU_SBB) ? *flags & FLAG_CF : 0, result;
+    uint64_t carry = (what == ALU_ADC || what == ALU_SBB) ? *flags & FLAG_CF : 0, result;
 
     switch (what) {
     case ALU_ADD:
@@ -34,7 +34,8 @@ static uint32_t compute(unsigned what, uint32_t a, uint32_t b, unsigned size, ui
 bool interpret_alu(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint32_t rm, a, b, result, flags = get_flags(machine);
+    uint64_t rm, a, b, result;
+    uint32_t flags = get_flags(machine);
     bool to_rm = op->direction != TO_REG_FROM_RM;
 
     if (!load_rm(machine, op, access, op->size, &rm))
@@ -57,7 +58,7 @@ bool interpret_alu(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_test(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t a, b = op->immediate;
+    uint64_t a, b = op->immediate;
 
     if (!load_rm(machine, op, access, op->size, &a))
         return false;
@@ -70,7 +71,7 @@ bool interpret_test(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_inc(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint32_t a, result;
+    uint64_t a, result;
 
     if (!load_rm(machine, op, access, op->size, &a))
         return false;
@@ -84,7 +85,7 @@ bool interpret_inc(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_dec(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint32_t a, result;
+    uint64_t a, result;
 
     if (!load_rm(machine, op, access, op->size, &a))
         return false;
@@ -98,7 +99,7 @@ bool interpret_dec(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_not(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint32_t a;
+    uint64_t a;
 
     return load_rm(machine, op, access, op->size, &a) &&
            store_rm(machine, op, access, op->size, ~a & size_mask(op->size));
@@ -107,7 +108,7 @@ bool interpret_not(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_neg(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint32_t a, result;
+    uint64_t a, result;
 
     if (!load_rm(machine, op, access, op->size, &a))
         return false;
@@ -121,7 +122,7 @@ bool interpret_neg(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_cmpxchg(struct interpreter *machine, const struct interpret_op *op,
                        const struct trace_access *access)
 {
-    uint32_t a = get_register(machine, GPR_AX, op->size), b, difference;
+    uint64_t a = get_register(machine, GPR_AX, op->size), b, difference;
     bool equal;
 
     if (!load_rm(machine, op, access, op->size, &b))
@@ -142,7 +143,7 @@ bool interpret_cmpxchg(struct interpreter *machine, const struct interpret_op *o
 bool interpret_xadd(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t a, b = get_register(machine, op->reg, op->size), sum;
+    uint64_t a, b = get_register(machine, op->reg, op->size), sum;
 
     if (!load_rm(machine, op, access, op->size, &a))
         return false;
@@ -162,7 +163,7 @@ bool interpret_xadd(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_mov(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint32_t value = op->immediate;
+    uint64_t value = op->immediate;
 
     if (op->direction == TO_REG_FROM_RM) {
         if (!load_rm(machine, op, access, op->size, &value))
@@ -179,7 +180,7 @@ bool interpret_mov(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_extend(struct interpreter *machine, const struct interpret_op *op,
                       const struct trace_access *access)
 {
-    uint32_t value;
+    uint64_t value;
 
     if (!load_rm(machine, op, access, op->bytes, &value))
         return false;
@@ -193,21 +194,23 @@ bool interpret_lea(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
     const uint64_t *gpr = machine->state.registers.gpr;
-    uint32_t address = (uint32_t)op->address.displacement;
+    uint64_t address = (uint64_t)op->address.displacement;
 
     (void)access;
-    if (op->address.base != GPR_NONE)
-        address += (uint32_t)gpr[op->address.base];
+    if (op->address.base == GPR_IP)
+        address += machine->next_ip;
+    else if (op->address.base != GPR_NONE)
+        address += gpr[op->address.base];
     if (op->address.index != GPR_NONE)
-        address += (uint32_t)gpr[op->address.index] * op->address.scale;
-    set_register(machine, op->reg, op->size, address);
+        address += gpr[op->address.index] * op->address.scale;
+    set_register(machine, op->reg, op->size, op->wide ? address : (uint32_t)address);
     return true;
 }
 
 bool interpret_xchg(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t rm, reg = get_register(machine, op->reg, op->size);
+    uint64_t rm, reg = get_register(machine, op->reg, op->size);
 
     if (!load_rm(machine, op, access, op->size, &rm) ||
         !store_rm(machine, op, access, op->size, reg))
@@ -219,10 +222,10 @@ bool interpret_xchg(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_xlat(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t value;
+    uint64_t value;
 
     (void)op;
-    if (!interpret_load(machine->memory, (uint32_t)access[0].address, 1, &value))
+    if (!interpret_load(machine->memory, access[0].address, 1, &value))
         return false;
     set_register(machine, GPR_AX, 1, value);
     return true;
@@ -238,7 +241,7 @@ bool interpret_setcc(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_cmov(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t value;
+    uint64_t value;
 
     if (!load_rm(machine, op, access, op->size, &value))
         return false;
@@ -250,11 +253,12 @@ bool interpret_cmov(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_bswap(struct interpreter *machine, const struct interpret_op *op,
                      const struct trace_access *access)
 {
-    uint32_t value = get_register(machine, op->rm, 4);
+    uint64_t value = get_register(machine, op->rm, op->size), swapped = 0;
 
     (void)access;
-    set_register(machine, op->rm, 4,
-                 value >> 24 | (value >> 8 & 0xff00) | (value << 8 & 0xff0000) | value << 24);
+    for (unsigned i = 0; i < op->size; i++)
+        swapped |= (value >> 8 * i & 0xff) << 8 * (op->size - 1u - i);
+    set_register(machine, op->rm, op->size, swapped);
     return true;
 }
 
@@ -262,7 +266,7 @@ bool interpret_bswap(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_cwde(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t value = get_register(machine, GPR_AX, op->size / 2);
+    uint64_t value = get_register(machine, GPR_AX, op->size / 2);
 
     (void)access;
     if (value & sign_bit(op->size / 2))
@@ -275,10 +279,10 @@ bool interpret_cwde(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_cdq(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint32_t value = get_register(machine, GPR_AX, op->size);
+    uint64_t value = get_register(machine, GPR_AX, op->size);
 
     (void)access;
-    set_register(machine, GPR_DX, op->size, value & sign_bit(op->size) ? 0xffffffff : 0);
+    set_register(machine, GPR_DX, op->size, value & sign_bit(op->size) ? ~(uint64_t)0 : 0);
     return true;
 }
 
@@ -301,7 +305,7 @@ bool interpret_sahf(struct interpreter *machine, const struct interpret_op *op,
 {
     (void)op;
     (void)access;
-    set_flags(machine, FLAGS_OF_AH, get_register(machine, 4, 1));
+    set_flags(machine, FLAGS_OF_AH, (uint32_t)get_register(machine, REGISTER_AH, 1));
     return true;
 }
 
@@ -310,7 +314,7 @@ bool interpret_lahf(struct interpreter *machine, const struct interpret_op *op,
 {
     (void)op;
     (void)access;
-    set_register(machine, 4, 1, (get_flags(machine) & FLAGS_OF_AH) | FLAG_ALWAYS_SET);
+    set_register(machine, REGISTER_AH, 1, (get_flags(machine) & FLAGS_OF_AH) | FLAG_ALWAYS_SET);
     return true;
 }
 
@@ -329,47 +333,55 @@ bool interpret_flag(struct interpreter *machine, const struct interpret_op *op,
 /* ---- stack -------------------------------------------------------------------------------------
  */
 
-static void move_stack(struct interpreter *machine, uint32_t bytes)
+static void move_stack(struct interpreter *machine, const struct interpret_op *op, uint64_t bytes)
 {
-    machine->state.registers.gpr[GPR_SP] = (uint32_t)(machine->state.registers.gpr[GPR_SP] + bytes);
+    uint64_t *gpr = machine->state.registers.gpr, moved = gpr[GPR_SP] + bytes;
+
+    gpr[GPR_SP] = op->wide ? moved : (uint32_t)moved;
 }
 
-static bool push(struct interpreter *machine, const struct trace_access *access, unsigned size,
-                 uint32_t value)
+/* Bytes of an address on the stack, and of a branch's target. */
+static unsigned address_size(const struct interpret_op *op)
 {
-    if (!interpret_store(machine->memory, (uint32_t)access->address, size, value))
+    return op->wide ? 8 : 4;
+}
+
+static bool push(struct interpreter *machine, const struct interpret_op *op,
+                 const struct trace_access *access, unsigned size, uint64_t value)
+{
+    if (!interpret_store(machine->memory, access->address, size, value))
         return false;
-    move_stack(machine, 0u - size);
+    move_stack(machine, op, 0 - (uint64_t)size);
     return true;
 }
 
 bool interpret_push(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t value = op->direction == TO_RM_FROM_IMMEDIATE
+    uint64_t value = op->direction == TO_RM_FROM_IMMEDIATE
                          ? op->immediate
                          : get_register(machine, op->rm, op->size);
-    return push(machine, &access[0], op->size, value);
+    return push(machine, op, &access[0], op->size, value);
 }
 
 bool interpret_push_rm(struct interpreter *machine, const struct interpret_op *op,
                        const struct trace_access *access)
 {
-    uint32_t value;
+    uint64_t value;
 
     return load_rm(machine, op, access, op->size, &value) &&
-           push(machine, &access[op->memory ? 1 : 0], op->size, value);
+           push(machine, op, &access[op->memory ? 1 : 0], op->size, value);
 }
 
 /* pop esp ends with the value read. */
 bool interpret_pop(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    uint32_t value;
+    uint64_t value;
 
-    if (!interpret_load(machine->memory, (uint32_t)access[0].address, op->size, &value))
+    if (!interpret_load(machine->memory, access[0].address, op->size, &value))
         return false;
-    move_stack(machine, op->size);
+    move_stack(machine, op, op->size);
     set_register(machine, op->rm, op->size, value);
     return true;
 }
@@ -377,12 +389,12 @@ bool interpret_pop(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_pop_rm(struct interpreter *machine, const struct interpret_op *op,
                       const struct trace_access *access)
 {
-    uint32_t value;
+    uint64_t value;
 
-    if (!interpret_load(machine->memory, (uint32_t)access[0].address, op->size, &value) ||
-        !interpret_store(machine->memory, (uint32_t)access[1].address, op->size, value))
+    if (!interpret_load(machine->memory, access[0].address, op->size, &value) ||
+        !interpret_store(machine->memory, access[1].address, op->size, value))
         return false;
-    move_stack(machine, op->size);
+    move_stack(machine, op, op->size);
     return true;
 }
 
@@ -390,12 +402,12 @@ bool interpret_leave(struct interpreter *machine, const struct interpret_op *op,
                      const struct trace_access *access)
 {
     uint64_t *gpr = machine->state.registers.gpr;
-    uint32_t value;
+    uint64_t value;
 
-    (void)op;
-    if (!interpret_load(machine->memory, (uint32_t)access[0].address, 4, &value))
+    if (!interpret_load(machine->memory, access[0].address, address_size(op), &value))
         return false;
-    gpr[GPR_SP] = (uint32_t)(gpr[GPR_BP] + 4);
+    gpr[GPR_SP] = gpr[GPR_BP];
+    move_stack(machine, op, address_size(op));
     gpr[GPR_BP] = value;
     return true;
 }
@@ -406,7 +418,7 @@ bool interpret_leave(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_call(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    if (!push(machine, &access[0], 4, machine->next_ip))
+    if (!push(machine, op, &access[0], address_size(op), machine->next_ip))
         return false;
     machine->next_ip += op->immediate;
     return true;
@@ -415,10 +427,10 @@ bool interpret_call(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_call_rm(struct interpreter *machine, const struct interpret_op *op,
                        const struct trace_access *access)
 {
-    uint32_t target;
+    uint64_t target;
 
-    if (!load_rm(machine, op, access, 4, &target) ||
-        !push(machine, &access[op->memory ? 1 : 0], 4, machine->next_ip))
+    if (!load_rm(machine, op, access, address_size(op), &target) ||
+        !push(machine, op, &access[op->memory ? 1 : 0], address_size(op), machine->next_ip))
         return false;
     machine->next_ip = target;
     return true;
@@ -427,9 +439,9 @@ bool interpret_call_rm(struct interpreter *machine, const struct interpret_op *o
 bool interpret_ret(struct interpreter *machine, const struct interpret_op *op,
                    const struct trace_access *access)
 {
-    if (!interpret_load(machine->memory, (uint32_t)access[0].address, 4, &machine->next_ip))
+    if (!interpret_load(machine->memory, access[0].address, address_size(op), &machine->next_ip))
         return false;
-    move_stack(machine, 4 + op->immediate);
+    move_stack(machine, op, address_size(op) + op->immediate);
     return true;
 }
 
@@ -444,7 +456,7 @@ bool interpret_jmp(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_jmp_rm(struct interpreter *machine, const struct interpret_op *op,
                       const struct trace_access *access)
 {
-    return load_rm(machine, op, access, 4, &machine->next_ip);
+    return load_rm(machine, op, access, address_size(op), &machine->next_ip);
 }
 
 bool interpret_jcc(struct interpreter *machine, const struct interpret_op *op,
@@ -460,7 +472,7 @@ bool interpret_jecxz(struct interpreter *machine, const struct interpret_op *op,
                      const struct trace_access *access)
 {
     (void)access;
-    if (get_register(machine, GPR_CX, 4) == 0)
+    if (get_register(machine, GPR_CX, address_size(op)) == 0)
         machine->next_ip += op->immediate;
     return true;
 }
@@ -469,11 +481,11 @@ bool interpret_jecxz(struct interpreter *machine, const struct interpret_op *op,
 bool interpret_loop(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
-    uint32_t count = get_register(machine, GPR_CX, 4) - 1;
+    uint64_t count = get_register(machine, GPR_CX, address_size(op)) - 1;
     bool zero = get_flags(machine) & FLAG_ZF;
 
     (void)access;
-    set_register(machine, GPR_CX, 4, count);
+    set_register(machine, GPR_CX, address_size(op), count);
     if (count && (op->what == 2 || (op->what == 1) == zero))
         machine->next_ip += op->immediate;
     return true;

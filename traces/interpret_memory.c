@@ -22,13 +22,13 @@ struct interpret_memory *interpret_memory_new(const struct interpret_backing *ba
 
 static void free_pages(struct interpret_memory *memory)
 {
-    for (size_t i = 0; i < sizeof memory->tables / sizeof *memory->tables; i++) {
-        for (size_t j = 0; memory->tables[i] && j < 1024; j++)
-            free(memory->tables[i][j]);
-        free(memory->tables[i]);
-        memory->tables[i] = NULL;
-    }
+    for (size_t i = 0; i < memory->capacity; i++)
+        free(memory->slots[i]);
+    free(memory->slots);
+    memory->slots = NULL;
+    memory->capacity = 0;
     memory->page_count = 0;
+    memset(memory->recent, 0, sizeof memory->recent);
 }
 
 void interpret_memory_free(struct interpret_memory *memory)
@@ -78,7 +78,7 @@ static void send(struct batch *batch)
 
 static void flush_page(struct batch *batch, struct interpret_page *page)
 {
-    uint64_t base = (uint64_t)page->number << INTERPRET_PAGE_SHIFT;
+    uint64_t base = page->number << INTERPRET_PAGE_SHIFT;
     size_t end;
 
     for (size_t at = 0; at < INTERPRET_PAGE_BYTES; at++) {
@@ -126,31 +126,65 @@ void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t addre
 
     if (!count)
         return;
-    for (uint64_t number = first; number <= last && number <= 0xfffff; number++)
-        if ((page = interpret_page_cached(memory, (uint32_t)number)))
+    for (uint64_t number = first; number <= last; number++)
+        if ((page = interpret_page_cached(memory, number)))
             page->generation = 0;
 }
 
 /* ---- pages -------------------------------------------------------------------------------------
  */
 
-static struct interpret_page *page_of(struct interpret_memory *memory, uint32_t number)
+static size_t slot_of(const struct interpret_memory *memory, uint64_t number)
 {
-    struct interpret_page ***table = &memory->tables[number >> 10];
-    struct interpret_page **page;
+    size_t slot = (size_t)((number * 0x9e3779b97f4a7c15u) >> 32) & (memory->capacity - 1);
 
-    if (!*table && !(*table = calloc(1024, sizeof **table)))
-        return NULL;
-    page = &(*table)[number & 1023];
-    if (!*page && (*page = malloc(sizeof **page))) {
-        (*page)->generation = 0;
-        (*page)->number = number;
-        memory->page_count++;
-    }
-    return *page;
+    while (memory->slots[slot] && memory->slots[slot]->number != number)
+        slot = (slot + 1) & (memory->capacity - 1);
+    return slot;
 }
 
-struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint32_t number)
+struct interpret_page *interpret_page_find(struct interpret_memory *memory, uint64_t number)
+{
+    struct interpret_page *page = memory->capacity ? memory->slots[slot_of(memory, number)] : NULL;
+
+    if (page)
+        memory->recent[number % INTERPRET_RECENT] = page;
+    return page;
+}
+
+static bool grow(struct interpret_memory *memory)
+{
+    struct interpret_memory bigger = {.capacity = memory->capacity ? 2 * memory->capacity : 256};
+
+    bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
+    if (!bigger.slots)
+        return false;
+    for (size_t i = 0; i < memory->capacity; i++)
+        if (memory->slots[i])
+            bigger.slots[slot_of(&bigger, memory->slots[i]->number)] = memory->slots[i];
+    free(memory->slots);
+    memory->slots = bigger.slots;
+    memory->capacity = bigger.capacity;
+    return true;
+}
+
+static struct interpret_page *page_of(struct interpret_memory *memory, uint64_t number)
+{
+    struct interpret_page *page = interpret_page_find(memory, number);
+
+    if (page || (2 * memory->page_count >= memory->capacity && !grow(memory)))
+        return page;
+    page = malloc(sizeof *page);
+    if (!page)
+        return NULL;
+    page->generation = 0;
+    page->number = number;
+    memory->slots[slot_of(memory, number)] = page;
+    memory->page_count++;
+    return page;
+}
+
+struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint64_t number)
 {
     struct interpret_page *page = page_of(memory, number);
 
@@ -178,7 +212,7 @@ static bool list_dirty(struct interpret_memory *memory, struct interpret_page *p
     return true;
 }
 
-struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uint32_t number)
+struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uint64_t number)
 {
     struct interpret_page *page = interpret_page_read(memory, number);
 
@@ -196,13 +230,13 @@ struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uin
     return page;
 }
 
-bool interpret_load_across(struct interpret_memory *memory, uint32_t address, void *bytes,
+bool interpret_load_across(struct interpret_memory *memory, uint64_t address, void *bytes,
                            unsigned count)
 {
     unsigned offset = address & (INTERPRET_PAGE_BYTES - 1), part = INTERPRET_PAGE_BYTES - offset;
-    uint32_t number = address >> INTERPRET_PAGE_SHIFT;
+    uint64_t number = address >> INTERPRET_PAGE_SHIFT;
     struct interpret_page *one = interpret_page_read(memory, number);
-    struct interpret_page *other = interpret_page_read(memory, (number + 1) & 0xfffff);
+    struct interpret_page *other = interpret_page_read(memory, number + 1);
 
     if (!one || !other)
         return false;
@@ -211,13 +245,13 @@ bool interpret_load_across(struct interpret_memory *memory, uint32_t address, vo
     return true;
 }
 
-bool interpret_store_across(struct interpret_memory *memory, uint32_t address, const void *bytes,
+bool interpret_store_across(struct interpret_memory *memory, uint64_t address, const void *bytes,
                             unsigned count)
 {
     unsigned offset = address & (INTERPRET_PAGE_BYTES - 1), part = INTERPRET_PAGE_BYTES - offset;
-    uint32_t number = address >> INTERPRET_PAGE_SHIFT;
+    uint64_t number = address >> INTERPRET_PAGE_SHIFT;
     struct interpret_page *one = interpret_page_write(memory, number);
-    struct interpret_page *other = interpret_page_write(memory, (number + 1) & 0xfffff);
+    struct interpret_page *other = interpret_page_write(memory, number + 1);
 
     if (!one || !other)
         return false;

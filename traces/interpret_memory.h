@@ -21,7 +21,7 @@
 
 struct interpret_page {
     uint64_t generation; /* holds memory's bytes while this equals interpret_memory.generation */
-    uint32_t number;     /* address >> INTERPRET_PAGE_SHIFT */
+    uint64_t number;     /* address >> INTERPRET_PAGE_SHIFT */
     bool writable;       /* found out, so far */
     bool dirty;
     uint8_t bytes[INTERPRET_PAGE_BYTES];
@@ -31,6 +31,8 @@ struct interpret_page {
 /* Pages beyond which a cache is dropped when that is easy: 128 MB of the program, twice that here.
  */
 enum { INTERPRET_PAGES_KEPT = 1 << 15 };
+
+enum { INTERPRET_RECENT = 512 }; /* pages found at once: model choice, as a TLB has some */
 
 /* Changed bytes on their way back. */
 struct interpret_range {
@@ -43,8 +45,8 @@ enum { INTERPRET_RANGES = 64 }; /* written back at once, at most */
 
 /* Where pages come from and go to. Each gives false when the program itself could not do it. */
 struct interpret_backing {
-    bool (*fetch)(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_BYTES]);
-    bool (*writable)(void *context, uint32_t number, uint8_t first_byte);
+    bool (*fetch)(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES]);
+    bool (*writable)(void *context, uint64_t number, uint8_t first_byte);
     bool (*write_back)(void *context, const struct interpret_range *ranges, size_t count);
 };
 
@@ -52,7 +54,9 @@ struct interpret_memory {
     const struct interpret_backing *backing;
     void *context;
     uint64_t generation;
-    struct interpret_page **tables[1024]; /* by bits 31-22 of the address, then by bits 21-12 */
+    struct interpret_page *recent[INTERPRET_RECENT]; /* by the number's low bits */
+    struct interpret_page **slots;                   /* all pages: open addressing by number */
+    size_t capacity;
     struct interpret_page **dirty;
     size_t dirty_count, dirty_capacity;
     size_t page_count;
@@ -74,21 +78,25 @@ void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t addre
 
 /* The slow ways: fetch the page, find out whether it may be written. NULL: the program could not.
  */
-struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint32_t number);
-struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uint32_t number);
+struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint64_t number);
+struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uint64_t number);
+
+/* The page among all, NULL when it is not there. */
+struct interpret_page *interpret_page_find(struct interpret_memory *memory, uint64_t number);
 
 static inline struct interpret_page *interpret_page_cached(struct interpret_memory *memory,
-                                                           uint32_t number)
+                                                           uint64_t number)
 {
-    struct interpret_page **table = memory->tables[number >> 10];
-    struct interpret_page *page = table ? table[number & 1023] : NULL;
+    struct interpret_page *page = memory->recent[number % INTERPRET_RECENT];
 
+    if (!page || page->number != number)
+        page = interpret_page_find(memory, number);
     return page && page->generation == memory->generation ? page : NULL;
 }
 
 /* The page for reading. */
 static inline struct interpret_page *interpret_page_read(struct interpret_memory *memory,
-                                                         uint32_t number)
+                                                         uint64_t number)
 {
     struct interpret_page *page = interpret_page_cached(memory, number);
     return page ? page : interpret_page_fetch(memory, number);
@@ -96,7 +104,7 @@ static inline struct interpret_page *interpret_page_read(struct interpret_memory
 
 /* The page for writing, which makes it dirty. */
 static inline struct interpret_page *interpret_page_write(struct interpret_memory *memory,
-                                                          uint32_t number)
+                                                          uint64_t number)
 {
     struct interpret_page *page = interpret_page_cached(memory, number);
     return page && page->dirty ? page : interpret_page_dirty(memory, number);
@@ -104,12 +112,12 @@ static inline struct interpret_page *interpret_page_write(struct interpret_memor
 
 /* COUNT bytes (at most a page) from or to ADDRESS. False, and nothing changed, when a page of them
  * is out of reach. */
-bool interpret_load_across(struct interpret_memory *memory, uint32_t address, void *bytes,
+bool interpret_load_across(struct interpret_memory *memory, uint64_t address, void *bytes,
                            unsigned count);
-bool interpret_store_across(struct interpret_memory *memory, uint32_t address, const void *bytes,
+bool interpret_store_across(struct interpret_memory *memory, uint64_t address, const void *bytes,
                             unsigned count);
 
-static inline bool interpret_load_bytes(struct interpret_memory *memory, uint32_t address,
+static inline bool interpret_load_bytes(struct interpret_memory *memory, uint64_t address,
                                         void *bytes, unsigned count)
 {
     unsigned offset = address & (INTERPRET_PAGE_BYTES - 1);
@@ -124,7 +132,7 @@ static inline bool interpret_load_bytes(struct interpret_memory *memory, uint32_
     return true;
 }
 
-static inline bool interpret_store_bytes(struct interpret_memory *memory, uint32_t address,
+static inline bool interpret_store_bytes(struct interpret_memory *memory, uint64_t address,
                                          const void *bytes, unsigned count)
 {
     unsigned offset = address & (INTERPRET_PAGE_BYTES - 1);
@@ -139,27 +147,32 @@ static inline bool interpret_store_bytes(struct interpret_memory *memory, uint32
     return true;
 }
 
-/* An operand of 1, 2 or 4 bytes, little-endian, zero-extended. */
-static inline bool interpret_load(struct interpret_memory *memory, uint32_t address, unsigned size,
-                                  uint32_t *value)
+/* An operand of 1, 2, 4 or 8 bytes, little-endian, zero-extended. */
+static inline bool interpret_load(struct interpret_memory *memory, uint64_t address, unsigned size,
+                                  uint64_t *value)
 {
-    uint8_t bytes[4] = {0};
+    uint8_t bytes[8] = {0};
     bool good = size == 4   ? interpret_load_bytes(memory, address, bytes, 4)
+                : size == 8 ? interpret_load_bytes(memory, address, bytes, 8)
                 : size == 1 ? interpret_load_bytes(memory, address, bytes, 1)
                             : interpret_load_bytes(memory, address, bytes, 2);
 
-    *value = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-             (uint32_t)bytes[3] << 24;
+    *value = (uint64_t)bytes[0] | (uint64_t)bytes[1] << 8 | (uint64_t)bytes[2] << 16 |
+             (uint64_t)bytes[3] << 24 | (uint64_t)bytes[4] << 32 | (uint64_t)bytes[5] << 40 |
+             (uint64_t)bytes[6] << 48 | (uint64_t)bytes[7] << 56;
     return good;
 }
 
-static inline bool interpret_store(struct interpret_memory *memory, uint32_t address, unsigned size,
-                                   uint32_t value)
+static inline bool interpret_store(struct interpret_memory *memory, uint64_t address, unsigned size,
+                                   uint64_t value)
 {
-    const uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
-                              (uint8_t)(value >> 24)};
+    const uint8_t bytes[8] = {(uint8_t)value,         (uint8_t)(value >> 8),
+                              (uint8_t)(value >> 16), (uint8_t)(value >> 24),
+                              (uint8_t)(value >> 32), (uint8_t)(value >> 40),
+                              (uint8_t)(value >> 48), (uint8_t)(value >> 56)};
 
     return size == 4   ? interpret_store_bytes(memory, address, bytes, 4)
+           : size == 8 ? interpret_store_bytes(memory, address, bytes, 8)
            : size == 1 ? interpret_store_bytes(memory, address, bytes, 1)
                        : interpret_store_bytes(memory, address, bytes, 2);
 }

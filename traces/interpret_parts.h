@@ -77,63 +77,67 @@ interpret_fn interpret_string;
 /* ---- registers ---------------------------------------------------------------------------------
  */
 
-static inline uint32_t size_mask(unsigned size)
+static inline uint64_t size_mask(unsigned size)
 {
-    return size == 4 ? 0xffffffff : size == 2 ? 0xffff : 0xff;
+    return ~(uint64_t)0 >> (64 - 8 * size);
 }
 
-static inline uint32_t sign_bit(unsigned size)
+static inline uint64_t sign_bit(unsigned size)
 {
-    return 1u << (8 * size - 1);
+    return (uint64_t)1 << (8 * size - 1);
 }
 
-/* Byte registers 4 to 7 are the second bytes of the first four. */
-static inline uint32_t get_register(const struct interpreter *machine, unsigned number,
+/* Of a register's number: the instruction has a REX prefix. Without one, byte registers 4 to 7 are
+ * the second bytes of the first four. */
+enum { REGISTER_REX = 16, REGISTER_AH = 4 };
+
+static inline bool second_byte(unsigned number)
+{
+    return number >= REGISTER_AH && number < 8;
+}
+
+static inline uint64_t get_register(const struct interpreter *machine, unsigned number,
                                     unsigned size)
 {
     const uint64_t *gpr = machine->state.registers.gpr;
 
-    if (size == 4)
-        return (uint32_t)gpr[number];
-    if (size == 2)
-        return (uint32_t)gpr[number] & 0xffff;
-    return (uint32_t)(gpr[number & 3] >> (number & 4 ? 8 : 0)) & 0xff;
+    if (size == 1 && second_byte(number))
+        return gpr[number & 3] >> 8 & 0xff;
+    return gpr[number & 15] & size_mask(size);
 }
 
+/* A result of 32 bits clears the upper half, a shorter one leaves the rest of the register. */
 static inline void set_register(struct interpreter *machine, unsigned number, unsigned size,
-                                uint32_t value)
+                                uint64_t value)
 {
-    uint64_t *gpr = machine->state.registers.gpr;
-    unsigned shift = size == 1 && (number & 4) ? 8 : 0;
+    uint64_t *gpr = machine->state.registers.gpr, mask = size_mask(size);
 
-    if (size == 4) {
-        gpr[number] = value;
-        return;
-    }
-    if (size == 1)
-        number &= 3;
-    gpr[number] = (gpr[number] & ~(uint64_t)(size_mask(size) << shift)) |
-                  (uint64_t)(value & size_mask(size)) << shift;
+    if (size >= 4)
+        gpr[number & 15] = value & mask;
+    else if (size == 1 && second_byte(number))
+        gpr[number & 3] = (gpr[number & 3] & ~(mask << 8)) | (value & mask) << 8;
+    else
+        gpr[number & 15] = (gpr[number & 15] & ~mask) | (value & mask);
 }
 
 /* ---- the r/m operand ---------------------------------------------------------------------------
  */
 
 static inline bool load_rm(struct interpreter *machine, const struct interpret_op *op,
-                           const struct trace_access *access, unsigned size, uint32_t *value)
+                           const struct trace_access *access, unsigned size, uint64_t *value)
 {
     if (op->memory)
-        return interpret_load(machine->memory, (uint32_t)access[0].address, size, value);
+        return interpret_load(machine->memory, access[0].address, size, value);
     *value = get_register(machine, op->rm, size);
     return true;
 }
 
 /* ACCESS[0] is also where a read-modify-write instruction writes. */
 static inline bool store_rm(struct interpreter *machine, const struct interpret_op *op,
-                            const struct trace_access *access, unsigned size, uint32_t value)
+                            const struct trace_access *access, unsigned size, uint64_t value)
 {
     if (op->memory)
-        return interpret_store(machine->memory, (uint32_t)access[0].address, size, value);
+        return interpret_store(machine->memory, access[0].address, size, value);
     set_register(machine, op->rm, size, value);
     return true;
 }
@@ -154,28 +158,28 @@ static inline void set_flags(struct interpreter *machine, uint32_t mask, uint32_
 }
 
 /* Sign, zero, parity of a result cut to its size. */
-static inline uint32_t flags_of_result(uint32_t result, unsigned size)
+static inline uint32_t flags_of_result(uint64_t result, unsigned size)
 {
-    unsigned folded = (result ^ result >> 4) & 15;
+    unsigned folded = (unsigned)(result ^ result >> 4) & 15;
     uint32_t parity = 0x9669u >> folded & 1; /* 1 where the low byte has an even number of ones */
 
     return (result & sign_bit(size) ? FLAG_SF : 0) | (result == 0 ? FLAG_ZF : 0) | parity << 2;
 }
 
 /* Carries out of each bit of a + b = r, or borrows of a - b = r, become CF, AF and OF. */
-static inline uint32_t flags_of_carries(uint32_t carries, uint32_t overflow, unsigned size)
+static inline uint32_t flags_of_carries(uint64_t carries, uint64_t overflow, unsigned size)
 {
     return (carries & sign_bit(size) ? FLAG_CF : 0) | (carries & 8 ? FLAG_AF : 0) |
            (overflow & sign_bit(size) ? FLAG_OF : 0);
 }
 
-static inline uint32_t flags_of_sum(uint32_t a, uint32_t b, uint32_t result, unsigned size)
+static inline uint32_t flags_of_sum(uint64_t a, uint64_t b, uint64_t result, unsigned size)
 {
     return flags_of_result(result, size) |
            flags_of_carries((a & b) | ((a | b) & ~result), (a ^ result) & (b ^ result), size);
 }
 
-static inline uint32_t flags_of_difference(uint32_t a, uint32_t b, uint32_t result, unsigned size)
+static inline uint32_t flags_of_difference(uint64_t a, uint64_t b, uint64_t result, unsigned size)
 {
     return flags_of_result(result, size) |
            flags_of_carries((~a & b) | ((~a | b) & result), (a ^ b) & (a ^ result), size);

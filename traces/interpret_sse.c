@@ -15,7 +15,7 @@ enum {
 
 static union interpret_xmm *xmm(struct interpreter *machine, unsigned number)
 {
-    return &machine->state.xmm[number];
+    return &machine->state.xmm[number & 15];
 }
 
 static bool misaligned(const struct interpret_op *op, const struct trace_access *access)
@@ -34,7 +34,7 @@ static bool load_source(struct interpreter *machine, const struct interpret_op *
     if (misaligned(op, access))
         return false;
     *value = (union interpret_xmm){.q = {0, 0}};
-    return interpret_load_bytes(machine->memory, (uint32_t)access[0].address, value, op->bytes);
+    return interpret_load_bytes(machine->memory, access[0].address, value, op->bytes);
 }
 
 /* ---- moves -------------------------------------------------------------------------------------
@@ -63,8 +63,7 @@ static bool run_store(struct interpreter *machine, const struct interpret_op *op
     if (misaligned(op, access))
         return false;
     if (op->memory)
-        return interpret_store_bytes(machine->memory, (uint32_t)access[0].address, value,
-                                     op->bytes);
+        return interpret_store_bytes(machine->memory, access[0].address, value, op->bytes);
     memmove(xmm(machine, op->rm), value, op->bytes);
     return true;
 }
@@ -103,21 +102,27 @@ static bool run_half(struct interpreter *machine, const struct interpret_op *op,
 static bool run_store_half(struct interpreter *machine, const struct interpret_op *op,
                            const struct trace_access *access)
 {
-    return interpret_store_bytes(machine->memory, (uint32_t)access[0].address,
+    return interpret_store_bytes(machine->memory, access[0].address,
                                  &xmm(machine, op->reg)->q[op->immediate], 8);
 }
 
-/* movd */
+/* Of an operand in general registers: 8 bytes with REX.W, whatever the other prefixes. */
+static unsigned integer_size(const struct interpret_op *op)
+{
+    return op->size == 8 ? 8 : 4;
+}
+
+/* movd, and movq from and to general registers */
 static bool run_movd(struct interpreter *machine, const struct interpret_op *op,
                      const struct trace_access *access)
 {
-    uint32_t value;
+    uint64_t value;
 
     if (op->direction == TO_RM_FROM_REG)
-        return store_rm(machine, op, access, 4, xmm(machine, op->reg)->d[0]);
-    if (!load_rm(machine, op, access, 4, &value))
+        return store_rm(machine, op, access, integer_size(op), xmm(machine, op->reg)->q[0]);
+    if (!load_rm(machine, op, access, integer_size(op), &value))
         return false;
-    *xmm(machine, op->reg) = (union interpret_xmm){.d = {value, 0, 0, 0}};
+    *xmm(machine, op->reg) = (union interpret_xmm){.q = {value, 0}};
     return true;
 }
 
@@ -138,7 +143,7 @@ static bool run_signs(struct interpreter *machine, const struct interpret_op *op
 static bool run_pinsrw(struct interpreter *machine, const struct interpret_op *op,
                        const struct trace_access *access)
 {
-    uint32_t value;
+    uint64_t value;
 
     if (!load_rm(machine, op, access, 2, &value))
         return false;
@@ -164,7 +169,7 @@ static bool run_vector(struct interpreter *machine, const struct interpret_op *o
 
     if (!load_source(machine, op, access, &source))
         return false;
-    op->xmm(xmm(machine, op->reg), &source, op->immediate);
+    op->xmm(xmm(machine, op->reg), &source, (unsigned)op->immediate);
     return true;
 }
 
@@ -173,7 +178,7 @@ static bool run_vector_shift(struct interpreter *machine, const struct interpret
                              const struct trace_access *access)
 {
     (void)access;
-    op->xmm(xmm(machine, op->rm), NULL, op->immediate);
+    op->xmm(xmm(machine, op->rm), NULL, (unsigned)op->immediate);
     return true;
 }
 
@@ -198,7 +203,7 @@ static bool run_from_integer(struct interpreter *machine, const struct interpret
 {
     union interpret_xmm source = {.q = {0, 0}};
 
-    if (may_trap(machine) || !load_rm(machine, op, access, 4, &source.d[0]))
+    if (may_trap(machine) || !load_rm(machine, op, access, integer_size(op), &source.q[0]))
         return false;
     op->arithmetic(xmm(machine, op->reg), &source, &machine->state.mxcsr);
     return true;
@@ -211,9 +216,9 @@ static bool run_to_integer(struct interpreter *machine, const struct interpret_o
 
     if (may_trap(machine) || !load_source(machine, op, access, &source))
         return false;
-    set_register(machine, op->reg, 4,
-                 interpret_float_to_integer((enum interpret_prefix)op->direction, op->what, &source,
-                                            &machine->state.mxcsr));
+    set_register(machine, op->reg, integer_size(op),
+                 interpret_float_to_integer((enum interpret_prefix)op->direction, op->what,
+                                            integer_size(op), &source, &machine->state.mxcsr));
     return true;
 }
 
@@ -306,7 +311,7 @@ static void decode_vector(struct interpret_op *op, enum interpret_prefix prefix,
     if ((op->xmm = interpret_vector(prefix, opcode)))
         op->run = run_vector;
     else if (prefix == PREFIX_66 && !op->memory &&
-             (op->xmm = interpret_vector_shift(opcode, op->reg)))
+             (op->xmm = interpret_vector_shift(opcode, op->reg & 7)))
         op->run = run_vector_shift;
 }
 
@@ -325,7 +330,11 @@ static void decode_float(struct interpret_op *op, enum interpret_prefix prefix, 
     op->what = opcode;
     op->direction = (uint8_t)prefix;
     op->bytes = float_bytes(prefix, opcode);
-    if ((op->arithmetic = interpret_float(prefix, opcode))) {
+    if (opcode == 0x2a && integer_size(op) == 8)
+        op->arithmetic = interpret_float_from_quad(prefix);
+    else
+        op->arithmetic = interpret_float(prefix, opcode);
+    if (op->arithmetic) {
         op->run = opcode == 0x2a ? run_from_integer : run_float;
     } else if ((opcode == 0x2e || opcode == 0x2f) && !scalar) {
         op->run = run_compare;

@@ -28,10 +28,10 @@ static bool compares(unsigned what)
 }
 
 /* Are the pages of COUNT elements from ADDRESS on within reach? */
-static bool reachable(struct interpreter *machine, uint32_t address, uint32_t bytes, unsigned size,
+static bool reachable(struct interpreter *machine, uint64_t address, uint64_t bytes, unsigned size,
                       bool write)
 {
-    uint32_t first = address, last = address + bytes - 1;
+    uint64_t first = address, last = address + bytes - 1;
 
     if (get_flags(machine) & FLAG_DF) {
         first = address - (bytes - size);
@@ -39,7 +39,7 @@ static bool reachable(struct interpreter *machine, uint32_t address, uint32_t by
     }
     if (last < first)
         return false;
-    for (uint32_t page = first >> INTERPRET_PAGE_SHIFT; page <= last >> INTERPRET_PAGE_SHIFT;
+    for (uint64_t page = first >> INTERPRET_PAGE_SHIFT; page <= last >> INTERPRET_PAGE_SHIFT;
          page++)
         if (!(write ? interpret_page_write(machine->memory, page)
                     : interpret_page_read(machine->memory, page)))
@@ -48,32 +48,31 @@ static bool reachable(struct interpreter *machine, uint32_t address, uint32_t by
 }
 
 static bool all_reachable(struct interpreter *machine, const struct interpret_op *op,
-                          const struct trace_access *access, uint32_t count)
+                          const struct trace_access *access, uint64_t count)
 {
-    uint32_t bytes = count * op->size;
+    uint64_t bytes = count * op->size;
 
     if (count > BYTES_AT_ONCE / op->size)
         return false;
-    if (reads_source(op->what) &&
-        !reachable(machine, (uint32_t)access[0].address, bytes, op->size, false))
+    if (reads_source(op->what) && !reachable(machine, access[0].address, bytes, op->size, false))
         return false;
     if (op->what == STRING_MOVS)
-        return reachable(machine, (uint32_t)access[1].address, bytes, op->size, true);
+        return reachable(machine, access[1].address, bytes, op->size, true);
     if (op->what == STRING_STOS)
-        return reachable(machine, (uint32_t)access[0].address, bytes, op->size, true);
+        return reachable(machine, access[0].address, bytes, op->size, true);
     return true;
 }
 
 /* The addresses of the element at hand. */
 struct place {
-    uint32_t source, destination;
+    uint64_t source, destination;
 };
 
 /* One element; false when memory is out of reach. */
 static bool element(struct interpreter *machine, const struct interpret_op *op,
-                    const struct place *place, uint32_t *accumulator, uint32_t *flags)
+                    const struct place *place, uint64_t *accumulator, uint32_t *flags)
 {
-    uint32_t a = *accumulator, b;
+    uint64_t a = *accumulator, b;
 
     if (reads_source(op->what) && !interpret_load(machine->memory, place->source, op->size, &a))
         return false;
@@ -92,9 +91,9 @@ static bool element(struct interpreter *machine, const struct interpret_op *op,
     }
 }
 
-static void advance(uint64_t *gpr, uint32_t distance)
+static void advance(const struct interpret_op *op, uint64_t *gpr, uint64_t distance)
 {
-    *gpr = (uint32_t)(*gpr + distance);
+    *gpr = op->wide ? *gpr + distance : (uint32_t)(*gpr + distance);
 }
 
 /* The repetition's end besides its count: scas and cmps look at ZF. */
@@ -108,8 +107,8 @@ static struct place place_of(const struct interpret_op *op, const struct trace_a
     bool source = reads_source(op->what);
 
     return (struct place){
-        .source = source ? (uint32_t)access[0].address : 0,
-        .destination = op->what == STRING_LODS ? 0 : (uint32_t)access[source ? 1 : 0].address,
+        .source = source ? access[0].address : 0,
+        .destination = op->what == STRING_LODS ? 0 : access[source ? 1 : 0].address,
     };
 }
 
@@ -117,9 +116,10 @@ bool interpret_string(struct interpreter *machine, const struct interpret_op *op
                       const struct trace_access *access)
 {
     uint64_t *gpr = machine->state.registers.gpr;
-    uint32_t count = op->reg == REPEAT_NONE ? 1 : (uint32_t)gpr[GPR_CX], done = 0;
-    uint32_t flags = get_flags(machine), step = flags & FLAG_DF ? 0u - op->size : op->size;
-    uint32_t accumulator = get_register(machine, GPR_AX, op->size);
+    uint64_t count = op->reg == REPEAT_NONE ? 1 : gpr[GPR_CX], done = 0;
+    uint32_t flags = get_flags(machine);
+    uint64_t step = flags & FLAG_DF ? 0 - (uint64_t)op->size : op->size;
+    uint64_t accumulator = get_register(machine, GPR_AX, op->size);
     struct place place = place_of(op, access);
 
     if (count > 1 && !compares(op->what) && !all_reachable(machine, op, access, count))
@@ -136,12 +136,12 @@ bool interpret_string(struct interpreter *machine, const struct interpret_op *op
     if (op->what == STRING_LODS)
         set_register(machine, GPR_AX, op->size, accumulator);
     if (reads_source(op->what))
-        advance(&gpr[GPR_SI], step * done);
+        advance(op, &gpr[GPR_SI], step * done);
     if (op->what != STRING_LODS)
-        advance(&gpr[GPR_DI], step * done);
+        advance(op, &gpr[GPR_DI], step * done);
     if (op->reg != REPEAT_NONE) {
         gpr[GPR_CX] = count - done;
-        machine->repetitions = done;
+        machine->repetitions = (uint32_t)done;
     }
     set_flags(machine, FLAGS_ARITHMETIC, flags);
     return true;

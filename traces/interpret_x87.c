@@ -89,7 +89,8 @@ static bool run_x87(struct interpreter *machine, const struct interpret_op *op,
 {
     struct interpret_x87 *now = &machine->state.x87, after = *now;
     uint8_t operand[16] = {0};
-    uint32_t address = op->memory ? (uint32_t)access[0].address : 0, flags;
+    uint64_t address = op->memory ? access[0].address : 0;
+    uint32_t flags;
     bool writes = op->memory && access[0].write;
 
     if (may_trap(now) || (op->memory && !writes &&
@@ -143,18 +144,18 @@ static const uint64_t register_forms[8] = {
 
 void interpret_decode_x87(struct interpret_op *op, uint8_t opcode, const struct recipe *recipe)
 {
-    unsigned row = opcode & 7, modrm = (unsigned)(op->reg << 3 | op->rm);
+    unsigned row = opcode & 7, digit = op->reg & 7, modrm = digit << 3 | (op->rm & 7);
 
     op->uses_xmm = true;
     if (opcode == 0x9b) {
         op->run = run_wait;
     } else if (op->memory) {
-        if (!(operand_forms[row] >> op->reg & 1) || recipe->access_count != 1 ||
+        if (!(operand_forms[row] >> digit & 1) || recipe->access_count != 1 ||
             recipe->access[0].size > 10)
             return;
         op->run = run_x87;
         op->bytes = (uint8_t)recipe->access[0].size;
-        op->immediate = 4 * (row * 8 + op->reg);
+        op->immediate = 4 * (row * 8 + digit);
     } else if (opcode == 0xdf && modrm == 0x20) {
         op->run = run_status;
     } else if (register_forms[row] >> modrm & 1) {

@@ -18,7 +18,7 @@ enum recipe_form {
 };
 
 struct recipe_decoder {
-    csh handle;
+    csh handle[2]; /* by enum recipe_mode */
     cs_insn *insn;
 };
 
@@ -101,14 +101,16 @@ static const struct size_row sizes[] = {
 struct recipe_decoder *recipe_decoder_new(void)
 {
     struct recipe_decoder *decoder = calloc(1, sizeof *decoder);
+    bool good;
+
     if (!decoder)
         return NULL;
-    if (cs_open(CS_ARCH_X86, CS_MODE_32, &decoder->handle) != CS_ERR_OK) {
-        free(decoder);
-        return NULL;
-    }
-    cs_option(decoder->handle, CS_OPT_DETAIL, CS_OPT_ON);
-    decoder->insn = cs_malloc(decoder->handle);
+    good = cs_open(CS_ARCH_X86, CS_MODE_32, &decoder->handle[RECIPE_32]) == CS_ERR_OK &&
+           cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->handle[RECIPE_64]) == CS_ERR_OK;
+    for (unsigned mode = 0; good && mode < 2; mode++)
+        cs_option(decoder->handle[mode], CS_OPT_DETAIL, CS_OPT_ON);
+    if (good)
+        decoder->insn = cs_malloc(decoder->handle[RECIPE_32]);
     if (!decoder->insn) {
         recipe_decoder_free(decoder);
         return NULL;
@@ -122,20 +124,26 @@ void recipe_decoder_free(struct recipe_decoder *decoder)
         return;
     if (decoder->insn)
         cs_free(decoder->insn, 1);
-    cs_close(&decoder->handle);
+    for (unsigned mode = 0; mode < 2; mode++)
+        if (decoder->handle[mode])
+            cs_close(&decoder->handle[mode]);
     free(decoder);
 }
 
 /* The bytes of an instruction after its prefixes. */
 struct opcode {
     bool two_byte, three_byte, vex;
+    bool wide; /* 64-bit mode */
     bool operand_16;
     bool rep_f3, rep_f2;
+    uint8_t rex;    /* the prefix, or 0 */
     uint8_t byte;   /* the opcode byte of its map */
     uint8_t digit;  /* /digit of the byte that follows */
     uint8_t modrm;  /* the byte that follows */
     uint8_t second; /* the one after */
 };
+
+enum { REX_R = 4, REX_W = 8 };
 
 static bool is_prefix(uint8_t byte)
 {
@@ -144,10 +152,21 @@ static bool is_prefix(uint8_t byte)
     return memchr(prefixes, byte, sizeof prefixes) != NULL;
 }
 
-static struct opcode opcode_of(const uint8_t *bytes, unsigned length)
+/* Bytes of an operand of the general size, and of one the stack holds. */
+static unsigned word_size(const struct opcode *op)
+{
+    return op->rex & REX_W ? 8 : op->operand_16 ? 2 : 4;
+}
+
+static unsigned stack_size(const struct opcode *op)
+{
+    return op->operand_16 && !(op->rex & REX_W) ? 2 : op->wide ? 8 : 4;
+}
+
+static struct opcode opcode_of(enum recipe_mode mode, const uint8_t *bytes, unsigned length)
 {
     uint8_t padded[TRACE_INSTRUCTION_BYTES + 6] = {0};
-    struct opcode op = {0};
+    struct opcode op = {.wide = mode == RECIPE_64};
     unsigned i = 0;
 
     memcpy(padded, bytes, length);
@@ -156,7 +175,10 @@ static struct opcode opcode_of(const uint8_t *bytes, unsigned length)
         op.rep_f3 |= padded[i] == 0xf3;
         op.rep_f2 |= padded[i] == 0xf2;
     }
-    op.vex = (padded[i] == 0xc4 || padded[i] == 0xc5 || padded[i] == 0x62) && padded[i + 1] >= 0xc0;
+    if (op.wide && (padded[i] & 0xf0) == 0x40)
+        op.rex = padded[i++];
+    op.vex = (padded[i] == 0xc4 || padded[i] == 0xc5 || padded[i] == 0x62) &&
+             (op.wide || padded[i + 1] >= 0xc0);
     if (padded[i] == 0x0f) {
         op.two_byte = true;
         i++;
@@ -195,6 +217,8 @@ static char operand_letter(const struct opcode *op, unsigned operand)
                                             sizeof two_byte_groups / sizeof *two_byte_groups, op)
                              : letter;
     }
+    if (op->wide && op->byte == 0x63)
+        return 'r'; /* movsxd stands where arpl was */
     letter = one_byte_map[op->byte];
     return letter == 'g'
                ? group_letter(one_byte_groups, sizeof one_byte_groups / sizeof *one_byte_groups, op)
@@ -209,38 +233,25 @@ static uint16_t operand_size(const cs_insn *insn, const struct opcode *op, unsig
     return (uint16_t)(capstone_size ? capstone_size : 4);
 }
 
+/* The registers an address can be made of. */
 static uint8_t gpr_of(x86_reg reg)
 {
-    switch (reg) {
-    case X86_REG_EAX:
-    case X86_REG_AX:
-    case X86_REG_AL:
-        return GPR_AX;
-    case X86_REG_ECX:
-    case X86_REG_CX:
-    case X86_REG_CL:
-        return GPR_CX;
-    case X86_REG_EDX:
-    case X86_REG_DX:
-        return GPR_DX;
-    case X86_REG_EBX:
-    case X86_REG_BX:
-        return GPR_BX;
-    case X86_REG_ESP:
-    case X86_REG_SP:
-        return GPR_SP;
-    case X86_REG_EBP:
-    case X86_REG_BP:
-        return GPR_BP;
-    case X86_REG_ESI:
-    case X86_REG_SI:
-        return GPR_SI;
-    case X86_REG_EDI:
-    case X86_REG_DI:
-        return GPR_DI;
-    default:
-        return GPR_NONE;
-    }
+    static const x86_reg names[][3] = {
+        {X86_REG_AX, X86_REG_EAX, X86_REG_RAX},    {X86_REG_CX, X86_REG_ECX, X86_REG_RCX},
+        {X86_REG_DX, X86_REG_EDX, X86_REG_RDX},    {X86_REG_BX, X86_REG_EBX, X86_REG_RBX},
+        {X86_REG_SP, X86_REG_ESP, X86_REG_RSP},    {X86_REG_BP, X86_REG_EBP, X86_REG_RBP},
+        {X86_REG_SI, X86_REG_ESI, X86_REG_RSI},    {X86_REG_DI, X86_REG_EDI, X86_REG_RDI},
+        {X86_REG_R8W, X86_REG_R8D, X86_REG_R8},    {X86_REG_R9W, X86_REG_R9D, X86_REG_R9},
+        {X86_REG_R10W, X86_REG_R10D, X86_REG_R10}, {X86_REG_R11W, X86_REG_R11D, X86_REG_R11},
+        {X86_REG_R12W, X86_REG_R12D, X86_REG_R12}, {X86_REG_R13W, X86_REG_R13D, X86_REG_R13},
+        {X86_REG_R14W, X86_REG_R14D, X86_REG_R14}, {X86_REG_R15W, X86_REG_R15D, X86_REG_R15},
+        {X86_REG_IP, X86_REG_EIP, X86_REG_RIP},
+    };
+
+    for (uint8_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (reg == names[i][0] || reg == names[i][1] || reg == names[i][2])
+            return i;
+    return GPR_NONE;
 }
 
 static uint8_t segment_of(x86_reg reg)
@@ -299,12 +310,12 @@ static void add_explicit(struct recipe *recipe, const cs_insn *insn, const struc
             .base = gpr_of(operand->mem.base),
             .index = gpr_of(operand->mem.index),
             .scale = (uint8_t)operand->mem.scale,
-            .displacement = (int32_t)operand->mem.disp,
+            .displacement = operand->mem.disp,
             .segment = segment_of(operand->mem.segment),
             .size = operand_size(insn, op, operand->size),
         };
         if (!op->two_byte && op->byte == 0x8f && access.base == GPR_SP)
-            access.displacement += op->operand_16 ? 2 : 4; /* pop: ESP is already incremented */
+            access.displacement += stack_size(op); /* pop: ESP is already incremented */
         if (recipe->bit_offset != GPR_NONE)
             access.form = FORM_BIT_STRING;
         access.write = letter == 'w';
@@ -319,7 +330,7 @@ static void add_explicit(struct recipe *recipe, const cs_insn *insn, const struc
 /* String instructions: the source may carry a segment override, the destination never. */
 static bool add_string(struct recipe *recipe, const cs_insn *insn, const struct opcode *op)
 {
-    unsigned size = !(op->byte & 1) ? 1 : op->operand_16 ? 2 : 4;
+    unsigned size = op->byte & 1 ? word_size(op) : 1;
     uint8_t low = op->byte & 0xfe;
     bool compares = low == 0xa6 || low == 0xae;
     bool source = low == 0xa4 || low == 0xa6 || low == 0xac || low == 0x6e;
@@ -340,18 +351,20 @@ static bool add_string(struct recipe *recipe, const cs_insn *insn, const struct 
     return true;
 }
 
-static void add_enter(struct recipe *recipe, unsigned level)
+static void add_enter(struct recipe *recipe, unsigned level, unsigned word)
 {
     level &= 31;
     if (level > 1)
-        add_register_access(recipe, GPR_BP, -4 * (int32_t)(level - 1), 4 * (level - 1), false);
-    add_push(recipe, 4 * (level + 1));
+        add_register_access(recipe, GPR_BP, -(int32_t)(word * (level - 1)), word * (level - 1),
+                            false);
+    add_push(recipe, word * (level + 1));
 }
 
 /* Stack accesses and fixed-register accesses of the one-byte opcodes. */
 static void add_implicit_one_byte(struct recipe *recipe, const struct opcode *op)
 {
-    unsigned word = op->operand_16 ? 2 : 4;
+    unsigned word = stack_size(op),
+             far = word_size(op); /* far transfers have operands of their own */
 
     switch (op->byte) {
     case 0x06:
@@ -396,17 +409,17 @@ static void add_implicit_one_byte(struct recipe *recipe, const struct opcode *op
         add_pop(recipe, 8 * word);
         break;
     case 0x9a:
-        add_push(recipe, 2 * word);
+        add_push(recipe, 2 * far);
         break;
     case 0xca:
     case 0xcb:
-        add_pop(recipe, 2 * word);
+        add_pop(recipe, 2 * far);
         break;
     case 0xcf:
-        add_pop(recipe, 3 * word);
+        add_pop(recipe, (op->wide ? 5 : 3) * far);
         break;
     case 0xc8:
-        add_enter(recipe, recipe->bytes[recipe->length - 1]);
+        add_enter(recipe, recipe->bytes[recipe->length - 1], op->wide ? 8 : 4);
         break;
     case 0xc9:
         add_register_access(recipe, GPR_BP, 0, word, false);
@@ -415,7 +428,7 @@ static void add_implicit_one_byte(struct recipe *recipe, const struct opcode *op
         if (op->digit == 2 || op->digit == 6)
             add_push(recipe, word);
         else if (op->digit == 3)
-            add_push(recipe, 2 * word);
+            add_push(recipe, 2 * far);
         break;
     case 0xd7:
         add_register_access(recipe, GPR_BX, 0, 1, false);
@@ -428,7 +441,7 @@ static void add_implicit_one_byte(struct recipe *recipe, const struct opcode *op
 
 static void add_implicit_two_byte(struct recipe *recipe, const struct opcode *op)
 {
-    unsigned word = op->operand_16 ? 2 : 4;
+    unsigned word = stack_size(op);
 
     switch (op->byte) {
     case 0xa0:
@@ -480,26 +493,27 @@ static uint8_t bit_offset_register(const struct opcode *op)
 {
     bool bit_test = op->two_byte && !op->three_byte &&
                     (op->byte == 0xa3 || op->byte == 0xab || op->byte == 0xb3 || op->byte == 0xbb);
-    return bit_test ? op->digit : GPR_NONE;
+    return bit_test ? (uint8_t)(op->digit | (op->rex & REX_R ? 8 : 0)) : GPR_NONE;
 }
 
-bool recipe_decode(struct recipe_decoder *decoder, const uint8_t *bytes, size_t count,
-                   struct recipe *recipe)
+bool recipe_decode(struct recipe_decoder *decoder, enum recipe_mode mode, const uint8_t *bytes,
+                   size_t count, struct recipe *recipe)
 {
     const uint8_t *code = bytes;
     size_t left = count < TRACE_INSTRUCTION_BYTES ? count : TRACE_INSTRUCTION_BYTES;
     uint64_t address = 0;
 
-    *recipe = (struct recipe){.kind = RECIPE_UNKNOWN, .bit_offset = GPR_NONE};
+    *recipe =
+        (struct recipe){.kind = RECIPE_UNKNOWN, .bit_offset = GPR_NONE, .mode = (uint8_t)mode};
     memcpy(recipe->bytes, bytes, left);
-    if (!cs_disasm_iter(decoder->handle, &code, &left, &address, decoder->insn))
+    if (!cs_disasm_iter(decoder->handle[mode], &code, &left, &address, decoder->insn))
         return false;
     const cs_insn *insn = decoder->insn;
-    struct opcode op = opcode_of(bytes, insn->size);
+    struct opcode op = opcode_of(mode, bytes, insn->size);
     recipe->length = (uint8_t)insn->size;
     memset(recipe->bytes + insn->size, 0, sizeof recipe->bytes - insn->size);
     recipe->kind = kind_of(&op);
-    recipe->address_mask = insn->detail->x86.addr_size == 2 ? 0xffff : 0xffffffff;
+    recipe->address_mask = ~(uint64_t)0 >> (64 - 8 * insn->detail->x86.addr_size);
     recipe->bit_offset = bit_offset_register(&op);
     if (add_string(recipe, insn, &op))
         return true;
@@ -517,8 +531,10 @@ bool recipe_decode(struct recipe_decoder *decoder, const uint8_t *bytes, size_t 
 static uint64_t bit_string_bytes(const struct recipe *recipe, const struct recipe_access *access,
                                  const struct recipe_registers *registers)
 {
-    uint64_t value = registers->gpr[recipe->bit_offset & 7];
+    uint64_t value = registers->gpr[recipe->bit_offset & 15];
 
+    if (access->size == 8)
+        return (uint64_t)(((int64_t)value >> 6) * 8);
     if (access->size == 2)
         return (uint64_t)((int64_t)((int16_t)value >> 4) * 2);
     return (uint64_t)((int64_t)((int32_t)value >> 5) * 4);
@@ -527,9 +543,12 @@ static uint64_t bit_string_bytes(const struct recipe *recipe, const struct recip
 static uint64_t access_address(const struct recipe *recipe, const struct recipe_access *access,
                                const struct recipe_registers *registers)
 {
-    uint64_t address = (uint64_t)(int64_t)access->displacement;
+    uint64_t address = (uint64_t)access->displacement;
+    uint64_t widest = recipe->mode == RECIPE_64 ? ~(uint64_t)0 : 0xffffffff;
 
-    if (access->base != GPR_NONE)
+    if (access->base == GPR_IP)
+        address += registers->ip + recipe->length;
+    else if (access->base != GPR_NONE)
         address += registers->gpr[access->base];
     if (access->index != GPR_NONE)
         address += registers->gpr[access->index] * access->scale;
@@ -537,13 +556,13 @@ static uint64_t access_address(const struct recipe *recipe, const struct recipe_
         address += bit_string_bytes(recipe, access, registers);
     else if (access->form == FORM_XLAT)
         address += registers->gpr[GPR_AX] & 0xff;
-    /* The stack's address size is 32 bits whatever the prefix says. */
-    address &= access->base == GPR_SP ? 0xffffffff : recipe->address_mask;
+    /* The stack's address size is the mode's whatever the prefix says. */
+    address &= access->base == GPR_SP ? widest : recipe->address_mask;
     if (access->segment == 'f')
         address += registers->fs_base;
     else if (access->segment == 'g')
         address += registers->gs_base;
-    return address & 0xffffffff;
+    return address & widest;
 }
 
 unsigned recipe_accesses(const struct recipe *recipe, const struct recipe_registers *registers,

@@ -15,16 +15,33 @@
 
 #include "source.h"
 
-/* Registers as the recipe needs them; gpr in the manual's order eax ecx edx ebx esp ebp esi edi. */
+/* Registers as the recipe needs them; gpr in the manual's order: eax ecx edx ebx esp ebp esi edi,
+ * and r8 to r15 of 64-bit mode. In 32-bit mode upper halves are zero. */
 struct recipe_registers {
-    uint64_t gpr[8];
+    uint64_t gpr[16];
     uint64_t fs_base;
     uint64_t gs_base;
     uint64_t ip;
     uint64_t flags;
 };
 
-enum recipe_gpr { GPR_AX, GPR_CX, GPR_DX, GPR_BX, GPR_SP, GPR_BP, GPR_SI, GPR_DI, GPR_NONE };
+enum recipe_gpr {
+    GPR_AX,
+    GPR_CX,
+    GPR_DX,
+    GPR_BX,
+    GPR_SP,
+    GPR_BP,
+    GPR_SI,
+    GPR_DI,
+    GPR_R8,
+    GPR_R15 = 15,
+    GPR_IP, /* as a base: the address of the next instruction (64-bit mode) */
+    GPR_NONE,
+};
+
+/* What the processor is in: decides how bytes are read. */
+enum recipe_mode { RECIPE_32, RECIPE_64 };
 
 /* What executing the instruction asks for beyond one native step. */
 enum recipe_kind {
@@ -40,7 +57,7 @@ enum recipe_kind {
 
 /* One access: segment base + base + index * scale + displacement (+ what `form` says). */
 struct recipe_access {
-    int32_t displacement;
+    int64_t displacement;
     uint16_t size;
     uint8_t base, index; /* enum recipe_gpr */
     uint8_t scale;
@@ -57,6 +74,7 @@ struct recipe {
     bool string;        /* addresses move with DF */
     bool repeated;      /* has a rep prefix that counts in ecx */
     uint8_t bit_offset; /* register whose value moves a bt-like access, or GPR_NONE */
+    uint8_t mode;       /* enum recipe_mode */
     uint64_t address_mask;
     struct recipe_access access[TRACE_ACCESSES];
 };
@@ -67,10 +85,10 @@ struct recipe_decoder;
 struct recipe_decoder *recipe_decoder_new(void);
 void recipe_decoder_free(struct recipe_decoder *decoder);
 
-/* Decode the instruction at the start of BYTES (COUNT of them, at most 15 are looked at). False
- * when COUNT bytes are not a whole instruction; the recipe then has kind RECIPE_UNKNOWN. */
-bool recipe_decode(struct recipe_decoder *decoder, const uint8_t *bytes, size_t count,
-                   struct recipe *recipe);
+/* Decode the instruction of MODE at the start of BYTES (COUNT of them, at most 15 are looked at).
+ * False when COUNT bytes are not a whole instruction; the recipe then has kind RECIPE_UNKNOWN. */
+bool recipe_decode(struct recipe_decoder *decoder, enum recipe_mode mode, const uint8_t *bytes,
+                   size_t count, struct recipe *recipe);
 
 /* The accesses of one execution that starts with REGISTERS; gives their number. */
 unsigned recipe_accesses(const struct recipe *recipe, const struct recipe_registers *registers,

@@ -115,11 +115,11 @@ static bool decode_here(struct space *space, struct recipe_decoder *decoder,
 
     if (!page)
         return false;
-    if (recipe_decode(decoder, page->bytes + offset, CODE_PAGE_BYTES - offset, recipe))
+    if (recipe_decode(decoder, RECIPE_32, page->bytes + offset, CODE_PAGE_BYTES - offset, recipe))
         return true;
     if (offset > CODE_PAGE_BYTES - TRACE_INSTRUCTION_BYTES)
         current_page(space, recorder, tid, (ip >> CODE_PAGE_SHIFT) + 1);
-    recipe_decode(decoder, bytes, code_page_copy(&space->pages, ip, bytes), recipe);
+    recipe_decode(decoder, RECIPE_32, bytes, code_page_copy(&space->pages, ip, bytes), recipe);
     return true;
 }
 

@@ -38,7 +38,7 @@ static const struct loop loops[] = {
       0xd0, 0x66, 0x0f, 0xd7, 0xc1, 0x85, 0xc0, 0x90, 0x90, 0x90, 0xeb}},
 };
 
-static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
+static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
 {
     (void)context;
     (void)number;
@@ -46,7 +46,7 @@ static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_B
     return true;
 }
 
-static bool writable(void *context, uint32_t number, uint8_t first_byte)
+static bool writable(void *context, uint64_t number, uint8_t first_byte)
 {
     (void)context;
     (void)number;
@@ -72,7 +72,7 @@ static void decode_all(const struct loop *loop, struct recipe recipes[64],
     if (bytes[loop->length - 1] == 0xeb) /* jmp to the start */
         bytes[loop->length] = (uint8_t)(-(loop->length + 1));
     for (unsigned i = 0; i < 64; i++) {
-        recipe_decode(decoder, bytes + i, 64 - i, &recipes[i]);
+        recipe_decode(decoder, RECIPE_32, bytes + i, 64 - i, &recipes[i]);
         interpret_decode(&recipes[i], &ops[i]);
     }
     recipe_decoder_free(decoder);

@@ -19,7 +19,7 @@ struct world {
     struct interpreter machine;
 };
 
-static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
+static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
 {
     struct world *world = context;
 
@@ -30,7 +30,7 @@ static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_B
     return true;
 }
 
-static bool writable(void *context, uint32_t number, uint8_t first_byte)
+static bool writable(void *context, uint64_t number, uint8_t first_byte)
 {
     struct world *world = context;
 
@@ -81,7 +81,7 @@ static bool step(struct world *world, const char *code, size_t count, struct tra
     struct recipe recipe;
     unsigned accesses;
 
-    assert_true(recipe_decode(decoder, (const uint8_t *)code, count, &recipe));
+    assert_true(recipe_decode(decoder, RECIPE_32, (const uint8_t *)code, count, &recipe));
     recipe_decoder_free(decoder);
     interpret_decode(&recipe, &op);
     return interpret_step(&world->machine, &op, &recipe, access, &accesses);
@@ -111,7 +111,7 @@ static void a_page_is_fetched_once_until_it_is_dropped(void **state)
 {
     struct world *world = *state;
     struct interpret_memory *memory = world->machine.memory;
-    uint32_t value;
+    uint64_t value;
 
     for (unsigned i = 0; i < 100; i++)
         assert_true(interpret_load(memory, 0x3000 + i, 4, &value));
@@ -133,7 +133,7 @@ static void operands_cross_pages(void **state)
 {
     struct world *world = *state;
     struct interpret_memory *memory = world->machine.memory;
-    uint32_t value;
+    uint64_t value;
 
     assert_true(interpret_load(memory, 0x3ffe, 4, &value));
     assert_int_equal(value, 0x04040303);
@@ -147,7 +147,7 @@ static void a_store_half_out_of_reach_changes_nothing(void **state)
 {
     struct world *world = *state;
     struct interpret_memory *memory = world->machine.memory;
-    uint32_t value;
+    uint64_t value;
 
     assert_false(interpret_store(memory, 0x5ffe, 4, 0)); /* into the read-only page */
     assert_false(interpret_store(memory, 0x7ffe, 4, 0)); /* into the missing page */

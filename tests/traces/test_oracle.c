@@ -39,7 +39,7 @@ struct oracle {
 /* ---- the interpreter's side --------------------------------------------------------------------
  */
 
-static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
+static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
 {
     const struct oracle *oracle = context;
 
@@ -51,7 +51,7 @@ static bool fetch(void *context, uint32_t number, uint8_t bytes[INTERPRET_PAGE_B
     return true;
 }
 
-static bool writable(void *context, uint32_t number, uint8_t first_byte)
+static bool writable(void *context, uint64_t number, uint8_t first_byte)
 {
     (void)context;
     (void)number;
@@ -101,7 +101,7 @@ static bool interpret(struct oracle *oracle, struct oracle_state *state)
     oracle->now = &before;
     interpret_memory_drop(oracle->machine.memory);
     load_state(&oracle->machine, state);
-    if (!recipe_decode(oracle->decoder, state->code, state->length, &recipe) ||
+    if (!recipe_decode(oracle->decoder, RECIPE_32, state->code, state->length, &recipe) ||
         recipe.length != state->length)
         return false;
     interpret_decode(&recipe, &op);

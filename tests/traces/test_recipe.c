@@ -218,7 +218,7 @@ static void each_form_touches_what_the_manual_says(void **state)
         size_t count = from_hex(rows[i].bytes, bytes);
         struct recipe recipe;
         char text[200];
-        bool known = recipe_decode(decoder, bytes, count, &recipe);
+        bool known = recipe_decode(decoder, RECIPE_32, bytes, count, &recipe);
         in_words(&recipe, text);
         if (!known || recipe.length != count || strcmp(text, rows[i].accesses) != 0) {
             print_error("%s (%s): length %u, \"%s\", expected length %zu, \"%s\"\n", rows[i].text,
@@ -240,7 +240,7 @@ static void negative_bit_offsets_reach_below_the_operand(void **state)
 
     (void)state;
     before.gpr[GPR_AX] = 0xffffffff; /* bit -1 lies in the word below */
-    assert_true(recipe_decode(decoder, bt, sizeof bt, &recipe));
+    assert_true(recipe_decode(decoder, RECIPE_32, bt, sizeof bt, &recipe));
     assert_int_equal(recipe_accesses(&recipe, &before, access), 1);
     assert_int_equal(access[0].address, 0x3fffc);
     recipe_decoder_free(decoder);
@@ -256,7 +256,7 @@ static void addresses_wrap_at_four_gigabytes(void **state)
 
     (void)state;
     before.gpr[GPR_BX] = 0; /* TLS of i386: offsets below the thread pointer */
-    assert_true(recipe_decode(decoder, mov, sizeof mov, &recipe));
+    assert_true(recipe_decode(decoder, RECIPE_32, mov, sizeof mov, &recipe));
     recipe_accesses(&recipe, &before, access);
     assert_int_equal(access[0].address, 0xdffffffc);
     recipe_decoder_free(decoder);
@@ -269,9 +269,9 @@ static void half_an_instruction_is_not_decoded(void **state)
     struct recipe recipe;
 
     (void)state;
-    assert_false(recipe_decode(decoder, mov, 4, &recipe));
+    assert_false(recipe_decode(decoder, RECIPE_32, mov, 4, &recipe));
     assert_int_equal(recipe.kind, RECIPE_UNKNOWN);
-    assert_true(recipe_decode(decoder, mov, 5, &recipe));
+    assert_true(recipe_decode(decoder, RECIPE_32, mov, 5, &recipe));
     recipe_decoder_free(decoder);
 }
 
