@@ -202,6 +202,7 @@ static void free_all(struct live *live)
     free(live->threads);
     recipe_decoder_free(live->decoder);
     recorder_close(live->recorder);
+    object_log_free(&live->objects);
     free(live);
 }
 
@@ -226,6 +227,7 @@ static const struct trace_source_ops live_ops = {
     .code_at = live_code_at,
     .interrupt = live_interrupt,
     .close = live_close,
+    .objects = live_objects,
 };
 
 /* ---- opening -----------------------------------------------------------------------------------
@@ -265,6 +267,7 @@ static bool start_program(struct live *live, const char *path, char *const *argv
     if (live->cpuid)
         live->cpuid(live->cpuid_context, 1, 0, leaf1);
     tracee_edit_auxv(pid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
+    live_log_objects(live, space, pid);
     if (randomised)
         snprintf(live->source.end.note, sizeof live->source.end.note,
                  "addresses could not be fixed here (personality is refused): they differ from run "

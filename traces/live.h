@@ -9,6 +9,7 @@
 #define TRACES_LIVE_H
 
 #include "live_window.h"
+#include "objects.h"
 #include "recipe.h"
 #include "recorder.h"
 #include "space.h"
@@ -54,6 +55,7 @@ struct live {
     bool native_only;
     uint32_t threads_seen;
 
+    struct object_log objects;
     uint64_t executed;
     uint32_t codes;
     struct trace_instruction pending; /* executed, not yet delivered: what follows was not known */
@@ -107,6 +109,13 @@ enum live_stop live_resume(struct live *live, struct live_thread *thread, int re
 /* Frees address spaces no thread lives in, but for the one of the pending instruction. */
 void live_drop_spaces(struct live *live);
 void live_kill_all(struct live *live);
+
+/* live_objects.c: the files that SPACE, seen through TID, has mapped now; whether a system call of
+ * THREAD, made with the registers BEFORE, changed them; a trace_source_ops.objects. */
+void live_log_objects(struct live *live, const struct space *space, pid_t tid);
+void live_objects_after_call(struct live *live, const struct live_thread *thread,
+                             const struct recipe_registers *before);
+const struct trace_object *live_objects(const struct trace_source *source, size_t *count);
 
 void live_fail(struct live *live, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -295,8 +295,10 @@ static enum live_step after_trap(struct live *live, struct live_thread *thread,
         forget_trap_flag(thread);
     if (kind == RECIPE_PUSHF)
         hide_trap_flag(thread, attempt);
-    if (kind == RECIPE_SYSTEM_CALL)
+    if (kind == RECIPE_SYSTEM_CALL) {
         space_touch(attempt->space);
+        live_objects_after_call(live, thread, &attempt->start);
+    }
     return executed(live, thread, attempt, thread->regs.rip, out);
 }
 

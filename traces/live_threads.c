@@ -225,10 +225,13 @@ static void child_made(struct live *live, struct live_thread *parent)
     while (waitpid(child->tid, &status, __WALL) < 0)
         if (errno != EINTR)
             status = SIGKILL;
-    if (!WIFSTOPPED(status))
+    if (!WIFSTOPPED(status)) {
         thread_gone(live, child, status);
-    else
-        tracee_registers(child->tid, &child->regs);
+        return;
+    }
+    tracee_registers(child->tid, &child->regs);
+    if (!(flags & CLONE_VM))
+        live_log_objects(live, space, child->tid);
 }
 
 /* A 64-bit program took over this process: let it go. */
@@ -262,6 +265,8 @@ static void image_replaced(struct live *live, struct live_thread *thread)
         live->cpuid(live->cpuid_context, 1, 0, leaf1);
     tracee_edit_auxv(thread->tid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
     thread->space = live_add_space(live);
+    if (thread->space)
+        live_log_objects(live, thread->space, thread->tid);
 }
 
 /* Is a signal without effect on this process? Then it is kept back, so that a step stays one step.

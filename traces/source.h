@@ -77,6 +77,20 @@ struct trace_end {
     uint64_t stepped;             /* live: instructions executed by the processor, a stop each */
 };
 
+#define TRACE_BUILD_ID_BYTES 20
+
+/* A file a process has mapped at some addresses, from some moment of the run on. */
+struct trace_object {
+    uint16_t process;
+    bool executable;
+    uint8_t build_id_bytes; /* 0: the file has none or could not be read */
+    uint8_t build_id[TRACE_BUILD_ID_BYTES];
+    uint64_t instruction; /* instructions executed when it was seen */
+    uint64_t start, end;  /* addresses; END is behind the last */
+    uint64_t offset;      /* of START in the file */
+    char path[256];       /* "[stack]", "[heap]" for those */
+};
+
 struct trace_source;
 
 /* The table of functions behind every source (one implementation per file of this folder). */
@@ -87,6 +101,8 @@ struct trace_source_ops {
     double (*share_done)(const struct trace_source *source);
     void (*interrupt)(struct trace_source *source);
     void (*close)(struct trace_source *source);
+    /* NULL where no names are known */
+    const struct trace_object *(*objects)(const struct trace_source *source, size_t *count);
 };
 
 struct trace_source {
@@ -113,6 +129,18 @@ static inline size_t trace_source_code_at(struct trace_source *source, uint16_t 
                                           uint64_t ip, uint8_t bytes[TRACE_INSTRUCTION_BYTES])
 {
     return source->ops->code_at(source, process, ip, bytes);
+}
+
+/*
+ * The files that processes of the run have mapped so far, in the order in which that became known:
+ * *COUNT of them. The log only grows; a later entry takes the place of earlier ones at its
+ * addresses. Valid until the next call of trace_source_next().
+ */
+static inline const struct trace_object *trace_source_objects(const struct trace_source *source,
+                                                              size_t *count)
+{
+    *count = 0;
+    return source->ops->objects ? source->ops->objects(source, count) : NULL;
 }
 
 /* Share of the run that is done, 0..1, or a negative number when nobody can know. */

@@ -171,6 +171,39 @@ static void processes_are_followed_with_their_own_numbers(void **state)
     lab_free(&run);
 }
 
+static const struct trace_object *object_named(const struct trace_source *source, const char *part)
+{
+    size_t count;
+    const struct trace_object *object = trace_source_objects(source, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (object[i].executable && strstr(object[i].path, part))
+            return &object[i];
+    return NULL;
+}
+
+static void mapped_files_are_known_by_name_as_soon_as_they_are_mapped(void **state)
+{
+    struct trace_source *source;
+    struct trace_instruction instruction;
+    const struct trace_object *program, *library = NULL;
+
+    (void)state;
+    lab_need_program("hash_table_dynamic");
+    source = lab_live("hash_table_dynamic", "5", NULL, NULL);
+    program = object_named(source, "/hash_table_dynamic");
+    assert_non_null(program);
+    assert_int_equal(program->process, 0);
+    assert_int_equal(program->instruction, 0);
+    assert_null(object_named(source, "/libc."));
+    while (!library && trace_source_next(source, &instruction) == TRACE_OK)
+        library = object_named(source, "/libc.");
+    assert_non_null(library);
+    assert_true(library->end > library->start && library->instruction > 0);
+    assert_int_equal(library->build_id_bytes, 20); /* Debian builds its libc with a SHA-1 id */
+    trace_source_close(source);
+}
+
 static void threads_are_followed_in_one_process(void **state)
 {
     struct lab_run run = run_program("threads", "200");
@@ -364,6 +397,7 @@ int main(void)
         cmocka_unit_test(rewritten_code_gets_new_numbers_and_known_bytes_keep_theirs),
         cmocka_unit_test(repeated_string_instructions_are_one_instruction_each),
         cmocka_unit_test(processes_are_followed_with_their_own_numbers),
+        cmocka_unit_test(mapped_files_are_known_by_name_as_soon_as_they_are_mapped),
         cmocka_unit_test(threads_are_followed_in_one_process),
         cmocka_unit_test(signal_handlers_are_followed),
         cmocka_unit_test(every_way_to_begin_and_end_is_followed),
