@@ -118,7 +118,7 @@ static void configure_watcher(struct p4pmu *pmu, int escr)
 
 static void configure_watchers(struct p4pmu *pmu)
 {
-    memset(&pmu->watch, 0, sizeof pmu->watch);
+    memset(pmu->watch.bits, 0, sizeof pmu->watch.bits);
     memset(pmu->watcher, 0, sizeof pmu->watcher);
     memset(pmu->standing, 0, sizeof pmu->standing);
     for (int e = 0; e < P4PMU_ESCRS; e++)

@@ -39,6 +39,10 @@ static bool overflow(struct counter *c, bool counted_since)
 {
     bool changed = c->pebs && !c->armed;
     c->armed = c->armed || c->pebs;
+    if (changed || c->stage == STAGE_IDLE) {
+        c->origin = c->source;
+        c->overflow_clock = c->synced;
+    }
     if (c->stage != STAGE_IDLE)
         return changed;
     c->cccr |= P4PMU_CCCR_OVF_MASK;
@@ -129,6 +133,7 @@ void p4pmu_catch_up(struct p4pmu *pmu, unsigned counter)
     c->synced = pmu->now;
     if (clocks == 0 || !c->running)
         return;
+    c->source = 0;
     unsigned input = clip(pmu->standing[c->escr]);
     note(pmu, counter, count_clock(c, input));
     if (--clocks == 0)
@@ -156,6 +161,7 @@ void p4pmu_post_watched(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits
                                  : !p4pmu_match(w->logic, w->mask, bits, pmu->config.model))
             continue;
         pmu->pulse[w->escr] = (uint8_t)clip((uint64_t)pmu->pulse[w->escr] + count);
+        pmu->origin[w->escr] = pmu->watch.origin;
         pmu->dirty |= UINT64_C(1) << w->escr;
     }
 }
@@ -201,8 +207,9 @@ static uint32_t count_escr(struct p4pmu *pmu, unsigned escr)
         struct counter *c = &pmu->counter[i];
         if (c->synced != pmu->now)
             p4pmu_catch_up(pmu, i);
-        note(pmu, i, count_clock(c, input));
         c->synced++;
+        c->source = pmu->origin[escr];
+        note(pmu, i, count_clock(c, input));
     }
     return listeners;
 }
@@ -261,6 +268,14 @@ void p4pmu_load_counter(struct p4pmu *pmu, unsigned counter, uint64_t value)
 {
     pmu->counter[counter].value = value & P4PMU_COUNTER_MASK;
     p4pmu_plan(pmu);
+}
+
+uint64_t p4pmu_overflow_origin(const struct p4pmu *pmu, unsigned counter, uint64_t *clock)
+{
+    const struct counter *c = &pmu->counter[counter % P4PMU_COUNTERS];
+    if (clock)
+        *clock = c->overflow_clock;
+    return c->origin;
 }
 
 uint64_t p4pmu_now(const struct p4pmu *pmu)

@@ -64,7 +64,10 @@ struct counter {
     bool armed;      /* PEBS waits */
     bool lose_carry; /* erratum N15: the open clock's carry into bit 32 is lost */
     uint8_t added;   /* in the last clock counted (erratum N17) */
-    int8_t escr;     /* derived: listens to, or P4PMU_NONE */
+    uint64_t source; /* origin of the facts being counted */
+    uint64_t origin; /* ... of those of the last overflow */
+    uint64_t overflow_clock;       /* at whose end it was */
+    int8_t escr;                   /* derived: listens to, or P4PMU_NONE */
     uint8_t addend[INPUT_MAX + 1]; /* derived: input to addend, or to comparator output with EDGE */
 };
 
@@ -77,6 +80,7 @@ struct p4pmu {
     uint32_t critical; /* derived: counters whose overflow or request others must see in time */
     uint32_t changed;  /* counters whose OVF or stage changed since last looked at */
     uint8_t pulse[P4PMU_ESCRS];      /* facts of the present clock, 0..15 */
+    uint64_t origin[P4PMU_ESCRS];    /* of the last of them */
     uint32_t listeners[P4PMU_ESCRS]; /* derived: counters */
     uint64_t standing[P4PMU_ESCRS];  /* derived: sum of the matching standing conditions */
     struct watcher watcher[P4PMU_EVENTS][2];

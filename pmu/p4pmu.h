@@ -125,9 +125,11 @@ bool p4pmu_has_erratum(const struct p4pmu_config *config, enum p4pmu_erratum err
 /* Who a fact belongs to: logical processor 0 or 1 and its CPL 0..3. */
 #define P4PMU_WHO(lp, cpl) ((unsigned)(((lp) << 2) | (cpl)))
 
-/* The head of struct p4pmu: for each event the sub-event bits that some ESCR in use selects. */
+/* The head of struct p4pmu: for each event the sub-event bits that some ESCR in use selects, and
+ * where the facts posted now come from. */
 struct p4pmu_watch {
     uint16_t bits[P4PMU_EVENTS];
+    uint64_t origin;
 };
 
 /* The posting path of p4pmu_post, for facts somebody watches. */
@@ -147,6 +149,18 @@ static inline void p4pmu_post(struct p4pmu *pmu, enum p4pmu_event event, unsigne
     if (((const struct p4pmu_watch *)pmu)->bits[event] & bits)
         p4pmu_post_watched(pmu, event, bits, who, count);
 }
+
+/* The facts posted from now on come from ORIGIN, a word of the machine's own (the number of an
+ * instruction, say); 0: from nothing in particular. Nothing counts differently for it. */
+static inline void p4pmu_origin(struct p4pmu *pmu, uint64_t origin)
+{
+    ((struct p4pmu_watch *)pmu)->origin = origin;
+}
+/* The origin of the fact that made COUNTER overflow last: that of the last fact of the clock, when
+ * several came in it; 0 when it was no fact but a standing condition, or never overflowed. *CLOCK,
+ * when CLOCK is not NULL: the clock at whose end it did. No register tells it: it is what a
+ * simulator knows. */
+uint64_t p4pmu_overflow_origin(const struct p4pmu *pmu, unsigned counter, uint64_t *clock);
 
 /*
  * A standing condition, for events that last: from the present clock on, and until changed, each

@@ -74,6 +74,7 @@ void p4pmu_reset(struct p4pmu *pmu)
 {
     drop_levels(pmu);
     memset(pmu->counter, 0, sizeof pmu->counter);
+    pmu->watch.origin = 0;
     memset(pmu->escr, 0, sizeof pmu->escr);
     memset(pmu->pulse, 0, sizeof pmu->pulse);
     pmu->now = pmu->dirty = pmu->lost_levels = 0;

@@ -63,6 +63,39 @@ static void the_count_after_the_overflow_asks_for_the_interrupt(void **state)
     p4pmu_free(pmu);
 }
 
+static void the_origin_of_the_overflowing_fact_is_kept(void **state)
+{
+    (void)state;
+    struct p4pmu *pmu = lab(2, false);
+    uint64_t clock = 0;
+    listen_uops(pmu, IQ_COUNTER, PMI_T0);
+    lab_write(pmu, 0x30C, LAST - 1);
+    for (uint64_t origin = 7; origin < 12; origin++) {
+        p4pmu_origin(pmu, origin);
+        uops(pmu, 1);
+        p4pmu_clocks(pmu, 2);
+    }
+    assert_int_equal(p4pmu_overflow_origin(pmu, IQ_COUNTER, &clock), 8);
+    assert_int_equal(clock, 4); /* the first clock of the second round of three */
+    p4pmu_free(pmu);
+}
+
+static void an_overflow_by_standing_conditions_has_no_origin(void **state)
+{
+    (void)state;
+    struct p4pmu *pmu = lab(2, false);
+    uint64_t clock = 0;
+    lab_set_escr(pmu, P4PMU_ESCR_FSB0, lab_escr(P4PMU_EV_global_power_events, 1, USR_OS));
+    lab_listen(pmu, 0, P4PMU_ESCR_FSB0, PMI_T0);
+    p4pmu_origin(pmu, 7);
+    p4pmu_level(pmu, P4PMU_EV_global_power_events, 1, P4PMU_WHO(0, 3), 1);
+    lab_write(pmu, 0x300, LAST - 9);
+    p4pmu_clocks(pmu, 100);
+    assert_int_equal(p4pmu_overflow_origin(pmu, 0, &clock), 0);
+    assert_int_equal(clock, 10);
+    p4pmu_free(pmu);
+}
+
 /* Preset -N+1 for an interrupt on the N-th count (SDM3 18.15.5.8). */
 static void a_preset_of_minus_n_plus_1_interrupts_on_the_nth_count(void **state)
 {
@@ -348,6 +381,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_count_after_the_overflow_asks_for_the_interrupt),
+        cmocka_unit_test(the_origin_of_the_overflowing_fact_is_kept),
+        cmocka_unit_test(an_overflow_by_standing_conditions_has_no_origin),
         cmocka_unit_test(a_preset_of_minus_n_plus_1_interrupts_on_the_nth_count),
         cmocka_unit_test(the_request_stands_until_ovf_is_cleared_and_accepting_masks_the_lvt),
         cmocka_unit_test(without_ovf_pmi_nothing_is_asked_for),
