@@ -110,6 +110,67 @@ static void a_leaf_above_the_last_gives_the_last_basic_leaf(void **state)
     sim_model_free(&model);
 }
 
+static void from_prescott_on_sse3_and_from_em64t_on_long_mode_are_told(void **state)
+{
+    (void)state;
+    struct sim_model p = load("prescott"), l = load("prescott-64"), c = load("cedar-mill");
+    uint32_t r[4];
+    sim_model_cpuid(&p, 1, 0, r);
+    assert_int_equal(r[0], 0xF34);
+    assert_int_equal(r[2], 0x4419);
+    assert_int_equal(r[3], 0xAFEBFBFF);
+    sim_model_cpuid(&p, 0x80000001, 0, r);
+    assert_int_equal(r[3], 0);
+    sim_model_cpuid(&l, 1, 0, r);
+    assert_int_equal(r[0], 0xF43);
+    assert_int_equal(r[2], 0x649D);
+    sim_model_cpuid(&l, 0x80000001, 0, r);
+    assert_int_equal(r[3], 0x20100800);
+    sim_model_cpuid(&c, 1, 0, r);
+    assert_int_equal(r[0], 0xF64);
+    assert_int_equal(r[2], 0xE49D);
+    sim_model_free(&p);
+    sim_model_free(&l);
+    sim_model_free(&c);
+}
+
+static void nothing_after_sse3_is_told_by_any_model(void **state)
+{
+    (void)state;
+    const uint32_t later = 1u << 9 | 1u << 12 | 1u << 19 | 1u << 20 | 1u << 22 | 1u << 23 |
+                           1u << 25 | 7u << 26 | 3u << 29; /* SSSE3, FMA ... XSAVE, AVX, F16C */
+    char names[32][32];
+    size_t count = sim_model_names(names, 32);
+    for (size_t i = 0; i < count; i++) {
+        struct sim_model model = load(names[i]);
+        uint32_t r[4];
+        sim_model_cpuid(&model, 1, 0, r);
+        assert_int_equal(r[2] & later, 0);
+        sim_model_cpuid(&model, 0, 0, r);
+        assert_true(r[0] < 7); /* no leaf of later features */
+        sim_model_free(&model);
+    }
+}
+
+static void the_caches_of_leaf_4_are_those_of_the_model(void **state)
+{
+    (void)state;
+    struct sim_model model = load("prescott-64");
+    const uint32_t sizes[] = {16 << 10, 2 << 20};
+    uint32_t r[4];
+    for (uint32_t i = 0; i < 2; i++) {
+        sim_model_cpuid(&model, 4, i, r);
+        assert_int_equal(((r[1] >> 22) + 1) * ((r[1] & 0xFFF) + 1) * (r[2] + 1), sizes[i]);
+        assert_int_equal(r[0] >> 5 & 7, i + 1);
+    }
+    sim_model_cpuid(&model, 4, 2, r);
+    assert_int_equal(r[0] & 31, 0);
+    sim_model_cpuid(&model, 2, 0, r);
+    assert_int_equal(r[0], 0x605B5001);
+    assert_int_equal(r[3], 0x007D7040);
+    sim_model_free(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +181,9 @@ int main(void)
         cmocka_unit_test(the_cache_descriptors_are_those_of_the_parts),
         cmocka_unit_test(the_brand_string_ends_in_the_clock),
         cmocka_unit_test(a_leaf_above_the_last_gives_the_last_basic_leaf),
+        cmocka_unit_test(from_prescott_on_sse3_and_from_em64t_on_long_mode_are_told),
+        cmocka_unit_test(nothing_after_sse3_is_told_by_any_model),
+        cmocka_unit_test(the_caches_of_leaf_4_are_those_of_the_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
