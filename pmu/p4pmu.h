@@ -189,6 +189,8 @@ void p4pmu_sleep(struct p4pmu *pmu, bool asleep);
  * is also what thread-independent events see of the logical processor a fact does not name (SDM3
  * table 18-67). */
 void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce);
+/* What p4pmu_privilege said last: the CPL of LP, and CR4.PCE when that is not NULL. */
+unsigned p4pmu_cpl(const struct p4pmu *pmu, unsigned lp, bool *cr4_pce);
 
 /* ---- the machine's side: tags ------------------------------------------------------------- */
 

@@ -159,3 +159,10 @@ void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce)
     if (pmu->config.hyper_threading) /* thread-independent events ask for the other's CPL */
         reconfigure(pmu);
 }
+
+unsigned p4pmu_cpl(const struct p4pmu *pmu, unsigned lp, bool *cr4_pce)
+{
+    if (cr4_pce)
+        *cr4_pce = pmu->cr4_pce[lp & 1];
+    return pmu->cpl[lp & 1];
+}

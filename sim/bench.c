@@ -9,6 +9,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "sim.h"
+#include "registers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct sim_bench {
     struct p4pmu *pmu;
     struct nb_machine *machine;
     struct nb_input input;
+    struct sim_registers registers;
     const volatile int *stop;
     bool source_failed, stopped;
     double seconds;
@@ -71,6 +73,8 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
         return NB_INPUT_END;
     }
     enum trace_result result = trace_source_next(bench->source, &in);
+    while (result == TRACE_SYNC)
+        result = trace_source_next(bench->source, &in);
     if (result != TRACE_OK) {
         bench->source_failed = result == TRACE_ERROR;
         return NB_INPUT_END;
@@ -112,6 +116,9 @@ struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_sour
         return NULL;
     }
     p4pmu_privilege(bench->pmu, 0, 0, true);
+    bench->registers.pmu = bench->pmu;
+    trace_source_answer(source, sim_registers_access, &bench->registers,
+                        model->hyper_threading ? 2 : 1);
     return bench;
 }
 
@@ -132,6 +139,16 @@ struct p4pmu *sim_bench_pmu(struct sim_bench *bench)
 const struct nb_stats *sim_bench_stats(const struct sim_bench *bench)
 {
     return nb_stats(bench->machine);
+}
+
+void sim_bench_access_rules(struct sim_bench *bench, const struct sim_access_rules *rules)
+{
+    bench->registers.rules = *rules;
+}
+
+const struct sim_accesses *sim_bench_accesses(const struct sim_bench *bench)
+{
+    return &bench->registers.accesses;
 }
 
 const char *sim_bench_report(const struct sim_bench *bench)

@@ -48,6 +48,22 @@ void sim_bench_free(struct sim_bench *bench);
 struct p4pmu *sim_bench_pmu(struct sim_bench *bench);
 const struct nb_stats *sim_bench_stats(const struct sim_bench *bench);
 
+/* What a program may do to the clock and the monitoring hardware. All zero is the laboratory:
+ * everything, as at CPL 0. */
+struct sim_access_rules {
+    bool strict;        /* as in a user program: RDMSR and WRMSR fault */
+    bool rdpmc_granted; /* CR4.PCE: when strict, RDPMC works all the same */
+};
+void sim_bench_access_rules(struct sim_bench *bench, const struct sim_access_rules *rules);
+
+/* What it did so far. */
+struct sim_accesses {
+    uint64_t count[4];     /* RDTSC, RDPMC, RDMSR, WRMSR: by instructions and by the driver */
+    uint64_t faults;       /* of them ended in #GP(0) */
+    char first_fault[256]; /* in words, or "" */
+};
+const struct sim_accesses *sim_bench_accesses(const struct sim_bench *bench);
+
 enum sim_stop {
     SIM_STOP_END,          /* the source ended */
     SIM_STOP_LIMIT,        /* max_instructions reached */

@@ -192,7 +192,7 @@ static bool writes_are_known(const struct recipe *recipe, const struct trace_acc
 {
     if (!recipe || recipe->repeated ||
         (recipe->kind != RECIPE_PLAIN && recipe->kind != RECIPE_CPUID &&
-         recipe->kind != RECIPE_RDTSC && recipe->kind != RECIPE_PUSHF))
+         !recipe_reads_processor(recipe) && recipe->kind != RECIPE_PUSHF))
         return false;
     for (unsigned i = 0; i < access_count; i++)
         if (access[i].write && access[i].size > LARGEST_KNOWN_WRITE)

@@ -74,6 +74,18 @@ static bool outside_window(struct live *live, const struct trace_instruction *fr
     return true;
 }
 
+/* What came before is delivered first; then the reader is told. */
+static enum trace_result synchronise(struct live *live, const struct trace_instruction *next,
+                                     struct trace_instruction *out)
+{
+    if (live->has_pending) {
+        deliver(live, flows_on(live, next) ? next->code : STREAM_NO_CODE, out);
+        return TRACE_OK;
+    }
+    live->synchronised = true;
+    return TRACE_SYNC;
+}
+
 /* ---- the end -----------------------------------------------------------------------------------
  */
 
@@ -164,6 +176,11 @@ static enum trace_result live_next(struct trace_source *source, struct trace_ins
                 return TRACE_OK;
             break;
         case LIVE_NOTHING:
+            break;
+        case LIVE_SYNC:
+            if (!outside_window(live, &fresh))
+                return synchronise(live, &fresh, out);
+            live->synchronised = true;
             break;
         case LIVE_FAILED:
             return failed(live);

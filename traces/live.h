@@ -60,6 +60,7 @@ struct live {
     uint32_t codes;
     struct trace_instruction pending; /* executed, not yet delivered: what follows was not known */
     bool has_pending;
+    bool synchronised; /* the reader was told: the access that asked for it may happen now */
 
     bool windowed; /* deliver only instructions inside, end when they are left (snippets) */
     bool inside;
@@ -79,6 +80,7 @@ struct live {
 enum live_step {
     LIVE_EXECUTED, /* an instruction, in *out */
     LIVE_NOTHING,  /* a signal, a fault, a thread that ended: look again */
+    LIVE_SYNC,     /* the instruction, in *out, reads the clock or a counter: not yet executed */
     LIVE_FAILED,   /* source.error says why */
 };
 
@@ -88,6 +90,10 @@ enum live_step live_step(struct live *live, struct live_thread *thread,
 struct recipe_registers live_registers(const struct user_regs_struct *regs);
 /* Will the kernel go back to restart the thread's system call? */
 bool live_call_restarts(const struct live_thread *thread);
+
+/* live_registers.c: RDTSC, RDPMC, RDMSR or WRMSR (a recipe_kind) with these registers; false where
+ * it raises #GP(0). */
+bool live_access_register(struct live *live, struct user_regs_struct *regs, unsigned kind);
 
 /* What a resumed thread came to. */
 enum live_stop {

@@ -1,10 +1,11 @@
 /*
  * One instruction of a live thread: work out what it will touch, let the processor execute it, see
- * what became of it. CPUID and RDTSC are answered here instead, so that the program sees the model.
+ * what became of it. CPUID, RDTSC, RDPMC, RDMSR and WRMSR are answered here instead, so that the
+ * program sees the model.
  *
- * Limits until there is a virtual processor: RDTSC is the number of instructions executed so far;
- * RDPMC, RDMSR and WRMSR fault as in any user program; instructions a Pentium 4 did not have run
- * natively when a program uses them in spite of CPUID.
+ * Limits: without a processor to ask (trace_source_answer), RDTSC is the number of instructions
+ * executed so far, and RDPMC, RDMSR and WRMSR fault as in any user program; instructions a Pentium
+ * 4 did not have run natively when a program uses them in spite of CPUID.
  */
 #define _GNU_SOURCE
 #include "execute.h"
@@ -191,14 +192,6 @@ static enum live_step answer_cpuid(struct live *live, struct live_thread *thread
     return answered(live, thread, attempt, out);
 }
 
-static enum live_step answer_rdtsc(struct live *live, struct live_thread *thread,
-                                   const struct attempt *attempt, struct trace_instruction *out)
-{
-    thread->regs.rax = live->executed & 0xffffffff;
-    thread->regs.rdx = live->executed >> 32;
-    return answered(live, thread, attempt, out);
-}
-
 /* A load of SS with the value it has: nothing happens, but a native step would run one too far. */
 static bool loads_same_ss(const struct live_thread *thread, const struct attempt *attempt)
 {
@@ -349,6 +342,52 @@ static enum live_step step_natively(struct live *live, struct live_thread *threa
     return result;
 }
 
+/* ---- the clock and the monitoring hardware ------------------------------------------------------
+ */
+
+/* #GP(0) as the host's kernel makes SIGSEGV of it: RDMSR always faults in a program, so it stands
+ * in for the instruction that must. */
+static enum live_step general_protection(struct live *live, struct live_thread *thread,
+                                         const struct attempt *attempt,
+                                         struct trace_instruction *out)
+{
+    static const uint8_t rdmsr[2] = {0x0f, 0x32};
+    const struct recipe *recipe = &attempt->entry->recipe;
+    uint64_t at = attempt->start.ip + recipe->length - sizeof rdmsr;
+    enum live_step result;
+
+    tracee_write(thread->tid, at, rdmsr, sizeof rdmsr);
+    result = step_natively(live, thread, attempt, out);
+    tracee_write(thread->tid, at, recipe->bytes + recipe->length - sizeof rdmsr, sizeof rdmsr);
+    return result;
+}
+
+/* Not before the machine has retired what came before: the reader is told first. */
+static enum live_step wait_for_machine(struct live *live, const struct live_thread *thread,
+                                       const struct attempt *attempt, struct trace_instruction *out)
+{
+    if (attempt->entry->number == STREAM_NO_CODE)
+        name_code(live, attempt->space, attempt->entry, 0);
+    out->code = attempt->entry->number;
+    out->ip = attempt->start.ip;
+    out->process = attempt->space->process;
+    out->thread = thread->number;
+    return LIVE_SYNC;
+}
+
+static enum live_step answer_register(struct live *live, struct live_thread *thread,
+                                      const struct attempt *attempt, struct trace_instruction *out)
+{
+    unsigned kind = attempt->entry->recipe.kind;
+
+    if (live->source.registers && !live->synchronised)
+        return wait_for_machine(live, thread, attempt, out);
+    live->synchronised = false;
+    if (live_access_register(live, &thread->regs, kind))
+        return answered(live, thread, attempt, out);
+    return general_protection(live, thread, attempt, out);
+}
+
 /* ---- repeated string instructions ---------------------------------------------------------------
  */
 
@@ -429,7 +468,10 @@ static enum live_step by_the_processor(struct live *live, struct live_thread *th
             return answer_cpuid(live, thread, attempt, out);
         break;
     case RECIPE_RDTSC:
-        return answer_rdtsc(live, thread, attempt, out);
+    case RECIPE_RDPMC:
+    case RECIPE_RDMSR:
+    case RECIPE_WRMSR:
+        return answer_register(live, thread, attempt, out);
     case RECIPE_LOAD_SS:
         if (loads_same_ss(thread, attempt))
             return answer_load_ss(live, thread, attempt, out);
@@ -469,11 +511,13 @@ enum live_step live_step(struct live *live, struct live_thread *thread,
     struct attempt attempt;
     enum live_step result;
 
-    if (!live->native_only && interpreted(live, thread, &attempt, out))
+    if (!live->native_only && !live->synchronised && interpreted(live, thread, &attempt, out))
         return LIVE_EXECUTED;
     execute_settle(thread);
     attempt.access_count = 0;
     result = by_the_processor(live, thread, &attempt, out);
+    if (result == LIVE_SYNC)
+        return result;
     execute_stepped(thread, attempt.space, attempt.entry ? &attempt.entry->recipe : NULL,
                     attempt.access, attempt.access_count, result == LIVE_EXECUTED);
     live->source.end.stepped += result == LIVE_EXECUTED;

@@ -467,6 +467,9 @@ static uint8_t kind_of(const struct opcode *op)
     if (op->two_byte)
         return op->byte == 0xa2                       ? RECIPE_CPUID
                : op->byte == 0x31                     ? RECIPE_RDTSC
+               : op->byte == 0x33                     ? RECIPE_RDPMC
+               : op->byte == 0x32                     ? RECIPE_RDMSR
+               : op->byte == 0x30                     ? RECIPE_WRMSR
                : op->byte == 0x34 || op->byte == 0x05 ? RECIPE_SYSTEM_CALL
                : op->byte == 0xb2                     ? RECIPE_LOAD_SS
                                                       : RECIPE_PLAIN;

@@ -48,6 +48,9 @@ enum recipe_kind {
     RECIPE_PLAIN,
     RECIPE_CPUID,
     RECIPE_RDTSC,
+    RECIPE_RDPMC,
+    RECIPE_RDMSR,
+    RECIPE_WRMSR,
     RECIPE_PUSHF, /* the pushed flags show the trap flag of the stepping */
     RECIPE_SYSTEM_CALL,
     RECIPE_TRAP,    /* int3, int1: executes, then raises SIGTRAP */
@@ -78,6 +81,12 @@ struct recipe {
     uint64_t address_mask;
     struct recipe_access access[TRACE_ACCESSES];
 };
+
+/* RDTSC, RDPMC, RDMSR or WRMSR? */
+static inline bool recipe_reads_processor(const struct recipe *recipe)
+{
+    return recipe->kind >= RECIPE_RDTSC && recipe->kind <= RECIPE_WRMSR;
+}
 
 struct recipe_decoder;
 

@@ -60,6 +60,8 @@ struct trace_instruction {
 
 enum trace_result {
     TRACE_OK = 0, /* an instruction was delivered */
+    TRACE_SYNC,   /* the next instruction reads or writes the clock or the monitoring hardware: let
+                     all delivered ones retire, then ask again. Only after trace_source_answer() */
     TRACE_END,    /* the run is over: see trace_source_end() */
     TRACE_ERROR,  /* the source cannot go on: see trace_source_error() */
 };
@@ -91,6 +93,19 @@ struct trace_object {
     char path[256];       /* "[stack]", "[heap]" for those */
 };
 
+/* The program, or the kernel for it, reads or writes the clock or a register of the processor. */
+struct trace_register_access {
+    enum { TRACE_RDTSC, TRACE_RDPMC, TRACE_RDMSR, TRACE_WRMSR } what;
+    bool by_driver;             /* at CPL 0, through /dev/cpu/N/msr; else by an instruction */
+    unsigned logical_processor; /* by_driver: the N of the file */
+    uint32_t index;             /* ECX */
+    uint64_t ip;
+    uint64_t value; /* written, or to be filled in: EDX:EAX */
+};
+
+/* Does it. False: the processor answers #GP(0) and nothing happened. */
+typedef bool trace_register_fn(void *context, struct trace_register_access *access);
+
 struct trace_source;
 
 /* The table of functions behind every source (one implementation per file of this folder). */
@@ -107,6 +122,9 @@ struct trace_source_ops {
 
 struct trace_source {
     const struct trace_source_ops *ops;
+    trace_register_fn *registers; /* or NULL */
+    void *registers_context;
+    unsigned logical_processors; /* N of /dev/cpu/N/msr that exist */
     struct trace_end end;
     char error[512];  /* what, where, what was expected; "" while all is well */
     int error_status; /* p4sim exit status that fits the error: 2 usage, 3 input cannot be used */
@@ -141,6 +159,19 @@ static inline const struct trace_object *trace_source_objects(const struct trace
 {
     *count = 0;
     return source->ops->objects ? source->ops->objects(source, count) : NULL;
+}
+
+/*
+ * Who answers RDTSC, RDPMC, RDMSR and WRMSR of the program, and accesses to /dev/cpu/N/msr with N
+ * below LOGICAL_PROCESSORS. Before the first instruction; without it RDTSC gives the number of
+ * instructions executed so far and the others fault as in a user program.
+ */
+static inline void trace_source_answer(struct trace_source *source, trace_register_fn *registers,
+                                       void *context, unsigned logical_processors)
+{
+    source->registers = registers;
+    source->registers_context = context;
+    source->logical_processors = logical_processors;
 }
 
 /* Share of the run that is done, 0..1, or a negative number when nobody can know. */
