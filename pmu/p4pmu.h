@@ -106,6 +106,9 @@ void p4pmu_reset(struct p4pmu *pmu);
 enum p4pmu_fault p4pmu_rdmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t *value);
 enum p4pmu_fault p4pmu_wrmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t value,
                              uint64_t *stored);
+/* What p4pmu_wrmsr would answer; nothing changes. */
+enum p4pmu_fault p4pmu_wrmsr_fault(const struct p4pmu *pmu, unsigned lp, uint32_t msr,
+                                   uint64_t value);
 /* RDPMC: ECX[30:0] is the counter, ECX[31] asks for the fast 32-bit read (SDM volume 2, RDPMC). */
 enum p4pmu_fault p4pmu_rdpmc(struct p4pmu *pmu, unsigned lp, uint32_t ecx, uint32_t *eax,
                              uint32_t *edx);

@@ -233,30 +233,43 @@ static enum p4pmu_fault other_fault(const struct p4pmu *pmu, int which, uint64_t
     return value & faults ? P4PMU_GP_RESERVED_BIT : P4PMU_OK;
 }
 
+enum p4pmu_fault p4pmu_wrmsr_fault(const struct p4pmu *pmu, unsigned lp, uint32_t msr,
+                                   uint64_t value)
+{
+    int i;
+
+    if (pmu->cpl[lp & (p4pmu_lps(pmu) - 1)] != 0)
+        return P4PMU_GP_PRIVILEGE;
+    if (counter_by_msr(msr) != P4PMU_NONE || cccr_by_msr(msr) != P4PMU_NONE)
+        return P4PMU_OK;
+    if ((i = p4pmu_escr_by_msr(msr)) != P4PMU_NONE)
+        return p4pmu_escr_implemented(&pmu->config, (enum p4pmu_escr)i) &&
+                       (value >> ESCR_FAULTS & 1)
+                   ? P4PMU_GP_RESERVED_BIT
+                   : P4PMU_OK;
+    if ((i = other_by_msr(pmu, msr)) != P4PMU_NONE)
+        return other_fault(pmu, i, value);
+    return P4PMU_GP_NO_SUCH_MSR;
+}
+
 enum p4pmu_fault p4pmu_wrmsr(struct p4pmu *pmu, unsigned lp, uint32_t msr, uint64_t value,
                              uint64_t *stored)
 {
-    enum p4pmu_fault fault;
+    enum p4pmu_fault fault = p4pmu_wrmsr_fault(pmu, lp, msr, value);
     uint64_t now_held;
     int i;
 
+    if (fault)
+        return fault;
     lp &= p4pmu_lps(pmu) - 1;
-    if (pmu->cpl[lp] != 0)
-        return P4PMU_GP_PRIVILEGE;
     if ((i = counter_by_msr(msr)) != P4PMU_NONE) {
         now_held = write_counter(pmu, (unsigned)i, value);
     } else if ((i = cccr_by_msr(msr)) != P4PMU_NONE) {
         now_held = write_cccr(pmu, (unsigned)i, value);
     } else if ((i = p4pmu_escr_by_msr(msr)) != P4PMU_NONE) {
-        if (p4pmu_escr_implemented(&pmu->config, (enum p4pmu_escr)i) && (value >> ESCR_FAULTS & 1))
-            return P4PMU_GP_RESERVED_BIT;
         now_held = write_escr(pmu, i, value);
-    } else if ((i = other_by_msr(pmu, msr)) != P4PMU_NONE) {
-        if ((fault = other_fault(pmu, i, value)))
-            return fault;
-        now_held = write_other(pmu, i, lp, msr, value);
     } else {
-        return P4PMU_GP_NO_SUCH_MSR;
+        now_held = write_other(pmu, other_by_msr(pmu, msr), lp, msr, value);
     }
     if (stored)
         *stored = now_held;

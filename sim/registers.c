@@ -59,6 +59,8 @@ static enum p4pmu_fault perform(struct sim_registers *r, unsigned lp,
     case TRACE_RDMSR:
         return p4pmu_rdmsr(r->pmu, lp, access->index, &access->value);
     default:
+        if (access->ask)
+            return p4pmu_wrmsr_fault(r->pmu, lp, access->index, access->value);
         return p4pmu_wrmsr(r->pmu, lp, access->index, access->value, NULL);
     }
 }
@@ -74,8 +76,9 @@ bool sim_registers_access(void *context, struct trace_register_access *access)
     p4pmu_privilege(r->pmu, lp, strict ? 3 : 0, r->rules.rdpmc_granted);
     fault = perform(r, lp, access);
     p4pmu_privilege(r->pmu, lp, before, before_pce);
-    r->accesses.count[access->what]++;
     if (fault != P4PMU_OK)
         note_fault(r, access, fault);
+    else if (!access->ask)
+        r->accesses.count[access->what]++;
     return fault == P4PMU_OK;
 }

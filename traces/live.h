@@ -91,9 +91,11 @@ struct recipe_registers live_registers(const struct user_regs_struct *regs);
 /* Will the kernel go back to restart the thread's system call? */
 bool live_call_restarts(const struct live_thread *thread);
 
-/* live_registers.c: RDTSC, RDPMC, RDMSR or WRMSR (a recipe_kind) with these registers; false where
- * it raises #GP(0). */
-bool live_access_register(struct live *live, struct user_regs_struct *regs, unsigned kind);
+/* live_registers.c: RDTSC, RDPMC, RDMSR or WRMSR (a recipe_kind) with these registers. Where it may
+ * not, it raises #GP(0). */
+bool live_may_access_register(struct live *live, const struct user_regs_struct *regs,
+                              unsigned kind);
+void live_access_register(struct live *live, struct user_regs_struct *regs, unsigned kind);
 
 /* What a resumed thread came to. */
 enum live_stop {

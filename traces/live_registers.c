@@ -20,17 +20,9 @@ static void set_edx_eax(struct user_regs_struct *regs, uint64_t value)
     regs->rdx = value >> 32;
 }
 
-static bool without_processor(const struct live *live, struct user_regs_struct *regs, unsigned kind)
+static struct trace_register_access access_of(const struct user_regs_struct *regs, unsigned kind)
 {
-    if (kind != RECIPE_RDTSC)
-        return false;
-    set_edx_eax(regs, live->executed);
-    return true;
-}
-
-bool live_access_register(struct live *live, struct user_regs_struct *regs, unsigned kind)
-{
-    struct trace_register_access access = {
+    return (struct trace_register_access){
         .what = kind == RECIPE_RDTSC   ? TRACE_RDTSC
                 : kind == RECIPE_RDPMC ? TRACE_RDPMC
                 : kind == RECIPE_RDMSR ? TRACE_RDMSR
@@ -39,12 +31,24 @@ bool live_access_register(struct live *live, struct user_regs_struct *regs, unsi
         .ip = regs->rip,
         .value = edx_eax(regs),
     };
+}
+
+bool live_may_access_register(struct live *live, const struct user_regs_struct *regs, unsigned kind)
+{
+    struct trace_register_access access = access_of(regs, kind);
+
+    access.ask = true;
+    return live->source.registers ? live->source.registers(live->source.registers_context, &access)
+                                  : kind == RECIPE_RDTSC;
+}
+
+void live_access_register(struct live *live, struct user_regs_struct *regs, unsigned kind)
+{
+    struct trace_register_access access = access_of(regs, kind);
 
     if (!live->source.registers)
-        return without_processor(live, regs, kind);
-    if (!live->source.registers(live->source.registers_context, &access))
-        return false;
-    if (access.what != TRACE_WRMSR)
+        set_edx_eax(regs, live->executed);
+    else if (live->source.registers(live->source.registers_context, &access) &&
+             access.what != TRACE_WRMSR)
         set_edx_eax(regs, access.value);
-    return true;
 }

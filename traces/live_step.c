@@ -380,12 +380,13 @@ static enum live_step answer_register(struct live *live, struct live_thread *thr
 {
     unsigned kind = attempt->entry->recipe.kind;
 
-    if (live->source.registers && !live->synchronised)
+    if (!live->synchronised && !live_may_access_register(live, &thread->regs, kind))
+        return general_protection(live, thread, attempt, out);
+    if (!live->synchronised && live->source.registers)
         return wait_for_machine(live, thread, attempt, out);
     live->synchronised = false;
-    if (live_access_register(live, &thread->regs, kind))
-        return answered(live, thread, attempt, out);
-    return general_protection(live, thread, attempt, out);
+    live_access_register(live, &thread->regs, kind);
+    return answered(live, thread, attempt, out);
 }
 
 /* ---- repeated string instructions ---------------------------------------------------------------

@@ -387,6 +387,86 @@ static int clean(void **state)
     return 0;
 }
 
+/* ---- the clock and the monitoring hardware ------------------------------------------------------
+ */
+
+struct register_log {
+    uint64_t accesses[4];
+    uint64_t delivered, delivered_at_sync; /* instructions */
+    bool early;                            /* an access came before the reader was told */
+};
+
+/* Every register counts the accesses of its kind, but for one that does not exist. */
+static bool answer_registers(void *context, struct trace_register_access *access)
+{
+    struct register_log *log = context;
+
+    if (access->index == 0x12345)
+        return false;
+    if (access->ask)
+        return true;
+    log->early |= log->delivered != log->delivered_at_sync;
+    log->delivered_at_sync = UINT64_MAX;
+    access->value = log->accesses[access->what]++;
+    return true;
+}
+
+static void read_all(struct trace_source *source, struct register_log *log)
+{
+    struct trace_instruction now;
+    enum trace_result result;
+    uint64_t next_ip = 0;
+    bool flows = false;
+
+    while ((result = trace_source_next(source, &now)) != TRACE_END) {
+        assert_int_not_equal(result, TRACE_ERROR);
+        if (result == TRACE_SYNC) {
+            log->delivered_at_sync = log->delivered;
+            continue;
+        }
+        if (flows)
+            assert_int_equal(now.ip, next_ip);
+        next_ip = now.next_ip;
+        flows = !(now.flags & TRACE_INTERRUPTED);
+        log->delivered++;
+    }
+}
+
+static void before_the_clock_or_a_counter_is_read_all_older_instructions_are_delivered(void **state)
+{
+    struct register_log log = {.delivered_at_sync = UINT64_MAX};
+    struct trace_source *source;
+
+    (void)state;
+    lab_need_program("counters");
+    source = lab_live("counters", "100", NULL, NULL);
+    trace_source_answer(source, answer_registers, &log, 1);
+    read_all(source, &log);
+    trace_source_close(source);
+    assert_false(log.early);
+    assert_int_equal(log.accesses[TRACE_RDPMC], 2);
+    assert_int_equal(log.accesses[TRACE_WRMSR], 3);
+    assert_int_equal(log.accesses[TRACE_RDMSR], 1);
+    assert_true(log.accesses[TRACE_RDTSC] >= 2);
+}
+
+static void an_access_that_is_refused_becomes_a_signal_of_the_program(void **state)
+{
+    struct register_log log = {.delivered_at_sync = UINT64_MAX};
+    struct trace_source *source;
+
+    (void)state;
+    lab_need_program("counters");
+    source = lab_live("counters", "fault", NULL, NULL);
+    trace_source_answer(source, answer_registers, &log, 1);
+    read_all(source, &log);
+    assert_int_equal(source->end.signals, 2);
+    assert_int_equal(source->end.how, TRACE_ENDED_EXIT);
+    trace_source_close(source);
+    assert_int_equal(log.accesses[TRACE_RDPMC], 1);
+    assert_int_equal(log.accesses[TRACE_RDMSR] + log.accesses[TRACE_WRMSR], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +486,9 @@ int main(void)
         cmocka_unit_test(closing_in_mid_run_completes_the_recording),
         cmocka_unit_test(each_unfit_program_is_refused_with_its_reason),
         cmocka_unit_test(a_program_without_permission_is_refused),
+        cmocka_unit_test(
+            before_the_clock_or_a_counter_is_read_all_older_instructions_are_delivered),
+        cmocka_unit_test(an_access_that_is_refused_becomes_a_signal_of_the_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, clean);
