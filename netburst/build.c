@@ -18,29 +18,29 @@
 
 /* From deliver mode: `build_switch_clocks` until the first instruction is decoded, its code in the
  * L2. */
-void build_enter(struct nb_machine *m)
+void build_enter(struct nb_machine *m, struct lp *lp)
 {
-    fe_mode(m, FE_BUILD);
-    m->fe.busy_until = m->now + m->p.build_switch_clocks;
-    m->fe.lookup_due = false;
-    m->fe.build.count = 0;
-    m->fe.code_line[0] = m->fe.code_line[1] = NB_NEVER;
-    m->fe.code_page = NB_NEVER;
-    m->fe.fetch_bytes = STREAMING_BYTES;
+    fe_mode(m, lp, FE_BUILD);
+    lp->fe.busy_until = m->now + m->p.build_switch_clocks;
+    lp->fe.lookup_due = false;
+    lp->fe.build.count = 0;
+    lp->fe.code_line[0] = lp->fe.code_line[1] = NB_NEVER;
+    lp->fe.code_page = NB_NEVER;
+    lp->fe.fetch_bytes = STREAMING_BYTES;
     m->active = true;
 }
 
-static nb_tick code_translate(struct nb_machine *m, uint64_t linear, nb_tick tick,
+static nb_tick code_translate(struct nb_machine *m, struct lp *lp, uint64_t linear, nb_tick tick,
                               uint64_t *physical)
 {
-    uint64_t key = page_key(m->fe.process, linear);
-    struct tlb_entry *t = tlb_find(&m->itlb, key);
-    if (m->fe.code_page != key || !t) {
-        post(m, P4PMU_EV_ITLB_reference, t ? ITLB_HIT : ITLB_MISS, 1);
-        m->fe.code_page = key;
+    uint64_t key = page_key(lp->fe.process, linear);
+    struct tlb_entry *t = tlb_find(&lp->itlb, key);
+    if (lp->fe.code_page != key || !t) {
+        post(m, lp->who, P4PMU_EV_ITLB_reference, t ? ITLB_HIT : ITLB_MISS, 1);
+        lp->fe.code_page = key;
     }
     if (!t)
-        t = tlb_fill(&m->itlb, key, page_frame(m, key), page_walk(m, key, tick, true));
+        t = tlb_fill(&lp->itlb, key, page_frame(m, key), page_walk(m, lp->who, key, tick, true));
     *physical = (t->frame << 12) | (linear & 0xFFF);
     return max64(tick, t->ready);
 }
@@ -48,16 +48,16 @@ static nb_tick code_translate(struct nb_machine *m, uint64_t linear, nb_tick tic
 /* Whether the line of code at LINEAR is in the streaming buffer; if not it is asked for and fetch
  * waits. The first line's L2 hit latency is part of the switch, so only what goes beyond is waited
  * for. */
-static bool code_line_there(struct nb_machine *m, uint64_t linear)
+static bool code_line_there(struct nb_machine *m, struct lp *lp, uint64_t linear)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     uint64_t line = linear / CODE_LINE;
     if (fe->code_line[0] == line || fe->code_line[1] == line)
         return true;
     uint64_t physical;
     bool missed;
-    nb_tick tick = code_translate(m, linear, 2 * m->now, &physical);
-    nb_tick there = l2_read(m, physical, tick, BUS_CODE, &missed);
+    nb_tick tick = code_translate(m, lp, linear, 2 * m->now, &physical);
+    nb_tick there = l2_read(m, lp->who, physical, tick, BUS_CODE, &missed);
     nb_tick hidden = 2 * (nb_tick)m->p.l2_clocks;
     fe->code_line[1] = fe->code_line[0];
     fe->code_line[0] = line;
@@ -66,9 +66,9 @@ static bool code_line_there(struct nb_machine *m, uint64_t linear)
     return fe->busy_until <= m->now;
 }
 
-static bool bytes_there(struct nb_machine *m, const struct nb_code *code)
+static bool bytes_there(struct nb_machine *m, struct lp *lp, const struct nb_code *code)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     if (fe->fetch_bytes < code->length) {
         fe->fetch_bytes += m->p.fetch_bytes;
         m->active = true;
@@ -79,18 +79,18 @@ static bool bytes_there(struct nb_machine *m, const struct nb_code *code)
     return true;
 }
 
-static void line_end(struct nb_machine *m)
+static void line_end(struct nb_machine *m, struct lp *lp)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     if (fe->build.count)
-        tc_insert(m, &fe->build);
+        tc_insert(m, lp, &fe->build);
     fe->build.count = 0;
     fe->lookup_due = true;
 }
 
-static void line_begin(struct nb_machine *m, const struct nb_code *code, uint32_t from)
+static void line_begin(struct lp *lp, const struct nb_code *code, uint32_t from)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     fe->build.ip = code->ip;
     fe->build.process = fe->process;
     fe->build.from = (uint8_t)from;
@@ -101,15 +101,16 @@ static void line_begin(struct nb_machine *m, const struct nb_code *code, uint32_
 
 /* Put trace uop INDEX of CODE into the line under construction, beginning a new one where it does
  * not fit. */
-static void line_add(struct nb_machine *m, const struct nb_code *code, uint32_t index)
+static void line_add(struct nb_machine *m, struct lp *lp, const struct nb_code *code,
+                     uint32_t index)
 {
-    struct trace_line *line = &m->fe.build;
+    struct trace_line *line = &lp->fe.build;
     uint32_t wide = (uint32_t)(code->trace_entries - code->trace_uops);
     uint32_t entries = index < wide ? 2 : 1;
     if (line->count && line->entries + entries > m->p.tc_line_uops)
-        line_end(m);
+        line_end(m, lp);
     if (!line->count)
-        line_begin(m, code, index);
+        line_begin(lp, code, index);
     struct trace_item *last = &line->item[line->count ? line->count - 1u : 0];
     if (!line->count || last->code != code || last->to != index)
         line->item[line->count++] = (struct trace_item){code, (uint8_t)index, (uint8_t)(index + 1)};
@@ -132,66 +133,66 @@ static bool ends_line(const struct nb_code *code)
     }
 }
 
-static void after_instruction(struct nb_machine *m, const struct nb_code *code)
+static void after_instruction(struct nb_machine *m, struct lp *lp, const struct nb_code *code)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     if (code->branch != NB_BRANCH_NONE)
         fe->build_branches++;
     bool backward = code->branch != NB_BRANCH_NONE && fe->ip <= code->ip;
     if (ends_line(code) || backward || fe->build_branches >= m->p.tc_line_branches ||
         fe->build.entries >= m->p.tc_line_uops)
-        line_end(m);
+        line_end(m, lp);
 }
 
 /* Decode the instruction that fetch holds: its trace uops go out at once. */
-static nb_clock decode(struct nb_machine *m)
+static nb_clock decode(struct nb_machine *m, struct lp *lp)
 {
-    struct front_end *fe = &m->fe;
-    const struct nb_code *code = dyn_at(m, fe->dyn)->code;
-    if (fe_room(m) < code->trace_uops)
+    struct front_end *fe = &lp->fe;
+    const struct nb_code *code = dyn_at(lp, fe->dyn)->code;
+    if (fe_room(m, lp) < code->trace_uops)
         return NB_NEVER; /* until the allocator makes room */
     for (uint32_t i = (uint32_t)fe->uop; i < code->trace_uops; i++)
-        line_add(m, code, i);
-    fe_push(m, code->trace_uops - (uint32_t)fe->uop, FROM_TC_BUILD, m->p.decode_stages);
+        line_add(m, lp, code, i);
+    fe_push(m, lp, code->trace_uops - (uint32_t)fe->uop, FROM_TC_BUILD, m->p.decode_stages);
     fe->busy_until = m->now + 1 + code->prefixes / m->p.prefixes_per_clock;
     if (fe->uop < fe->total)
-        fe_enter_rom(m);
+        fe_enter_rom(m, lp);
     else
-        fe_finish(m);
-    after_instruction(m, code);
+        fe_finish(m, lp);
+    after_instruction(m, lp, code);
     return m->now + 1;
 }
 
-static bool head_found(struct nb_machine *m)
+static bool head_found(struct nb_machine *m, struct lp *lp)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     fe->lookup_due = false;
     m->active = true;
     if (fe->build.count)
         return false;
-    const struct trace_line *line = tc_lookup(m, fe->process, fe->ip, 0);
+    const struct trace_line *line = tc_lookup(m, lp, fe->process, fe->ip, 0);
     if (!line)
         return false;
-    fe_mode(m, FE_DELIVER);
+    fe_mode(m, lp, FE_DELIVER);
     fe->line = line;
     fe->item = 0;
     fe->line_next = m->now + m->p.tc_line_clocks;
     return true;
 }
 
-nb_clock build_cycle(struct nb_machine *m)
+nb_clock build_cycle(struct nb_machine *m, struct lp *lp)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     if (!fe->has_dyn) {
-        if (fe->lookup_due && fe->ip != NB_NEVER && head_found(m))
-            return deliver_cycle(m);
-        if (fe_fetch(m) == FETCH_WAIT)
+        if (fe->lookup_due && fe->ip != NB_NEVER && head_found(m, lp))
+            return deliver_cycle(m, lp);
+        if (fe_fetch(m, lp) == FETCH_WAIT)
             return NB_NEVER;
     }
-    const struct nb_code *code = dyn_at(m, fe->dyn)->code;
-    if (!code_line_there(m, code->ip) || !code_line_there(m, code->ip + code->length - 1u))
+    const struct nb_code *code = dyn_at(lp, fe->dyn)->code;
+    if (!code_line_there(m, lp, code->ip) || !code_line_there(m, lp, code->ip + code->length - 1u))
         return max64(fe->busy_until, m->now + 1);
-    if (!bytes_there(m, code))
+    if (!bytes_there(m, lp, code))
         return m->now + 1;
-    return decode(m);
+    return decode(m, lp);
 }

@@ -72,13 +72,13 @@ static bool agenda_room(struct nb_machine *m)
 }
 
 /* In clock WHEN one pulse (CHANGE 0) or a change of the standing count. */
-void agenda_add(struct nb_machine *m, nb_clock when, enum p4pmu_event event, unsigned bits,
-                int change)
+void agenda_add(struct nb_machine *m, unsigned who, nb_clock when, enum p4pmu_event event,
+                unsigned bits, int change)
 {
     struct bus *b = &m->bus;
     if (!agenda_room(m))
         return;
-    struct agenda_item item = {when, (uint16_t)event, (uint16_t)bits, (int8_t)change};
+    struct agenda_item item = {when, (uint16_t)event, (uint16_t)bits, (uint8_t)who, (int8_t)change};
     uint32_t at = b->agenda_count++;
     while (at && sooner(&item, &b->agenda[(at - 1) / 2])) {
         b->agenda[at] = b->agenda[(at - 1) / 2];
@@ -111,7 +111,8 @@ static void stand(struct nb_machine *m, const struct agenda_item *item)
     struct bus *b = &m->bus;
     uint32_t i = 0;
     while (i < b->standing_count &&
-           (b->standing[i].event != item->event || b->standing[i].bits != item->bits))
+           (b->standing[i].event != item->event || b->standing[i].bits != item->bits ||
+            b->standing[i].who != item->who))
         i++;
     if (i == b->standing_count) {
         if (i == NB_STANDING)
@@ -119,9 +120,10 @@ static void stand(struct nb_machine *m, const struct agenda_item *item)
         b->standing_count++;
         b->standing[i].event = item->event;
         b->standing[i].bits = item->bits;
+        b->standing[i].who = item->who;
     }
     b->standing[i].count = (uint32_t)((int)b->standing[i].count + item->change);
-    p4pmu_level(m->pmu, (enum p4pmu_event)item->event, item->bits, m->who, b->standing[i].count);
+    p4pmu_level(m->pmu, (enum p4pmu_event)item->event, item->bits, item->who, b->standing[i].count);
 }
 
 /* What the agenda has for this clock; the clock of its next item. */
@@ -133,7 +135,7 @@ nb_clock bus_cycle(struct nb_machine *m)
         if (item.change)
             stand(m, &item);
         else
-            post(m, (enum p4pmu_event)item.event, item.bits, 1);
+            post(m, item.who, (enum p4pmu_event)item.event, item.bits, 1);
     }
     return b->agenda_count ? b->agenda[0].when : NB_NEVER;
 }
@@ -152,22 +154,22 @@ static nb_tick align(nb_tick tick, uint32_t step)
     return (tick + step - 1) / step * step;
 }
 
-static void stands(struct nb_machine *m, enum p4pmu_event event, unsigned bits, nb_tick from,
-                   nb_tick to)
+static void stands(struct nb_machine *m, unsigned who, enum p4pmu_event event, unsigned bits,
+                   nb_tick from, nb_tick to)
 {
-    agenda_add(m, from / 2, event, bits, 1);
-    agenda_add(m, max64(to / 2, from / 2 + 1), event, bits, -1);
+    agenda_add(m, who, from / 2, event, bits, 1);
+    agenda_add(m, who, max64(to / 2, from / 2 + 1), event, bits, -1);
 }
 
-static void data_on_bus(struct nb_machine *m, nb_tick start, bool write)
+static void data_on_bus(struct nb_machine *m, unsigned who, nb_tick start, bool write)
 {
     unsigned drdy = write ? 1u << 0 : 1u << 1, dbsy = write ? 1u << 3 : 1u << 4;
-    stands(m, P4PMU_EV_FSB_data_activity, drdy, start, start + 2 * DRDY_CLOCKS);
-    stands(m, P4PMU_EV_FSB_data_activity, dbsy, start, start + 2 * DBSY_CLOCKS);
+    stands(m, who, P4PMU_EV_FSB_data_activity, drdy, start, start + 2 * DRDY_CLOCKS);
+    stands(m, who, P4PMU_EV_FSB_data_activity, dbsy, start, start + 2 * DBSY_CLOCKS);
 }
 
 /* One sector over the bus, its queue entry free from TICK on: the tick its data have passed. */
-static nb_tick one_sector(struct nb_machine *m, enum bus_kind kind, nb_tick tick)
+static nb_tick one_sector(struct nb_machine *m, unsigned who, enum bus_kind kind, nb_tick tick)
 {
     struct bus *b = &m->bus;
     nb_tick *ioq = soonest_free(b->ioq, m->p.ioq_entries);
@@ -178,26 +180,26 @@ static nb_tick one_sector(struct nb_machine *m, enum bus_kind kind, nb_tick tick
     nb_tick data = max64(first, b->data_free);
     b->data_free = data + 2 * b->clock_ticks;
     *ioq = b->data_free;
-    agenda_add(m, address / 2, P4PMU_EV_IOQ_allocation, kinds[kind].ioq, 0);
-    stands(m, P4PMU_EV_IOQ_active_entries, kinds[kind].ioq, address, b->data_free);
-    data_on_bus(m, data, kinds[kind].write);
+    agenda_add(m, who, address / 2, P4PMU_EV_IOQ_allocation, kinds[kind].ioq, 0);
+    stands(m, who, P4PMU_EV_IOQ_active_entries, kinds[kind].ioq, address, b->data_free);
+    data_on_bus(m, who, data, kinds[kind].write);
     return b->data_free;
 }
 
 /* A transaction asked for at TICK: when the wanted sector is in the L2 (reads) or has left
  * (writes). */
-nb_tick bus_transaction(struct nb_machine *m, enum bus_kind kind, nb_tick tick)
+nb_tick bus_transaction(struct nb_machine *m, unsigned who, enum bus_kind kind, nb_tick tick)
 {
     struct bus *b = &m->bus;
     nb_tick way = m->p.bus_round_trip_clocks; /* half of the round trip, in ticks */
     nb_tick *bsq = soonest_free(b->bsq, m->p.bsq_entries);
     if (kind == BUS_READ_ADJACENT) { /* rides in its line's BSQ entry */
-        return one_sector(m, kind, tick + way) + way;
+        return one_sector(m, who, kind, tick + way) + way;
     }
     nb_tick start = max64(tick, *bsq);
-    agenda_add(m, start / 2, P4PMU_EV_BSQ_allocation, kinds[kind].bsq, 0);
-    nb_tick done = one_sector(m, kind, start + way) + way;
-    stands(m, P4PMU_EV_bsq_active_entries, kinds[kind].bsq, start, done);
+    agenda_add(m, who, start / 2, P4PMU_EV_BSQ_allocation, kinds[kind].bsq, 0);
+    nb_tick done = one_sector(m, who, kind, start + way) + way;
+    stands(m, who, P4PMU_EV_bsq_active_entries, kinds[kind].bsq, start, done);
     *bsq = done;
     return done;
 }

@@ -40,77 +40,68 @@ void smc_executed(struct nb_machine *m, uint16_t process, uint64_t linear)
 }
 
 /* The right-path instructions behind LAST, in order, wait to be fetched again. */
-static void collect_refetch(struct nb_machine *m, uint32_t last)
+static void collect_refetch(struct lp *lp, uint32_t last)
 {
     struct nb_instruction again[NB_DYN_RING];
     uint32_t n = 0;
-    for (uint32_t d = last + 1; d != m->dyn_fetched; d++)
-        if (!dyn_at(m, d)->bogus)
-            again[n++] = dyn_at(m, d)->in;
-    while (m->refetch_count) {
-        again[n++] = m->refetch[m->refetch_head++ & (NB_DYN_RING - 1)];
-        m->refetch_count--;
+    for (uint32_t d = last + 1; d != lp->dyn_fetched; d++)
+        if (!dyn_at(lp, d)->bogus)
+            again[n++] = dyn_at(lp, d)->in;
+    while (lp->refetch_count) {
+        again[n++] = lp->refetch[lp->refetch_head++ & (NB_DYN_RING - 1)];
+        lp->refetch_count--;
     }
-    memcpy(m->refetch, again, n * sizeof again[0]);
-    m->refetch_head = 0;
-    m->refetch_count = n;
+    memcpy(lp->refetch, again, n * sizeof again[0]);
+    lp->refetch_head = 0;
+    lp->refetch_count = n;
 }
 
-static void empty_back_end(struct nb_machine *m)
+static void empty_back_end(struct nb_machine *m, struct lp *lp)
 {
-    m->rob_tail = m->rob_head;
-    m->fetched_tail = m->fetched_head;
-    m->memory_queue.tail = m->memory_queue.head;
-    m->general_queue.tail = m->general_queue.head;
-    for (unsigned i = 0; i < NB_SCHEDULERS; i++) {
-        struct scheduler *s = &m->scheduler[i];
-        s->occupied = s->candidates = s->store_addresses = 0;
-        s->earliest[0] = s->earliest[1] = NB_NEVER;
-        s->waits_for_order = false;
-    }
-    memset(m->rat, 0, sizeof m->rat);
-    memset(m->loop_busy, 0, sizeof m->loop_busy);
-    open_ports(m);
-    memset(m->wheel, 0, sizeof m->wheel);
-    memset(m->wheel_map, 0, sizeof m->wheel_map);
-    m->wheel_count = 0;
-    m->x87_top = m->retired_x87_top;
-    m->integer_in_flight = m->fp_in_flight = m->loads_in_flight = 0;
-    while (m->store_tail > m->store_head && !store_at(m, m->store_tail - 1)->retired)
-        m->store_tail--;
+    for (uint64_t sequence = lp->rob_head; sequence < lp->rob_tail; sequence++)
+        registers_release(m, rob_at(lp, sequence)->uop);
+    lp->rob_tail = lp->rob_head;
+    lp->fetched_tail = lp->fetched_head;
+    schedule_forget(m, lp);
+    replay_forget(m, lp);
+    memset(lp->rat, 0, sizeof lp->rat);
+    lp->x87_top = lp->retired_x87_top;
+    lp->loads_in_flight = 0;
+    while (lp->store_tail > lp->store_head && !store_at(lp, lp->store_tail - 1)->retired)
+        lp->store_tail--;
 }
 
-static void show_clear(struct nb_machine *m, unsigned cause_bit)
+static void show_clear(struct nb_machine *m, struct lp *lp, unsigned cause_bit)
 {
-    post(m, P4PMU_EV_machine_clear, cause_bit, 1);
-    nb_clock from = max64(m->now, m->clear_level_until), until = m->now + m->p.clear_clocks;
+    post(m, lp->who, P4PMU_EV_machine_clear, cause_bit, 1);
+    nb_clock from = max64(m->now, lp->clear_level_until), until = m->now + m->p.clear_clocks;
     if (until > from) {
-        agenda_add(m, from, P4PMU_EV_machine_clear, CLEAR, 1);
-        agenda_add(m, until, P4PMU_EV_machine_clear, CLEAR, -1);
-        m->clear_level_until = until;
+        agenda_add(m, lp->who, from, P4PMU_EV_machine_clear, CLEAR, 1);
+        agenda_add(m, lp->who, until, P4PMU_EV_machine_clear, CLEAR, -1);
+        lp->clear_level_until = until;
     }
 }
 
 /* LAST has just retired; what is behind it starts anew. */
-void machine_clear(struct nb_machine *m, uint32_t last, unsigned cause_bit)
+void machine_clear(struct nb_machine *m, struct lp *lp, uint32_t last, unsigned cause_bit)
 {
-    const struct dyn *d = dyn_at(m, last);
+    const struct dyn *d = dyn_at(lp, last);
     uint64_t ip = d->in.next_ip;
     uint16_t process = d->in.process;
-    collect_refetch(m, last);
-    empty_back_end(m);
-    m->misprediction = m->have_saved = false;
-    m->resolve_at = NB_NEVER;
-    m->dyn_retired = m->dyn_fetched;
-    show_clear(m, cause_bit);
-    tc_flush(m);
-    if (m->refetch_count) {
-        ip = m->refetch[0].ip;
-        process = m->refetch[0].process;
+    collect_refetch(lp, last);
+    empty_back_end(m, lp);
+    lp->misprediction = lp->have_saved = false;
+    lp->resolve_at = NB_NEVER;
+    lp->dyn_retired = lp->dyn_fetched;
+    show_clear(m, lp, cause_bit);
+    tc_flush(m, lp->who);
+    if (lp->refetch_count) {
+        ip = lp->refetch[0].ip;
+        process = lp->refetch[0].process;
     }
-    bool ended = m->fe.wait == FE_END && !m->refetch_count;
-    fe_restart(m, ip, process);
+    bool ended = lp->fe.wait == FE_END && !lp->refetch_count;
+    fe_restart(m, lp, ip, process);
     if (ended)
-        m->fe.wait = FE_END;
-    m->fe.busy_until = max64(m->fe.busy_until, m->now + m->p.clear_clocks);
+        lp->fe.wait = FE_END;
+    lp->fe.busy_until = max64(lp->fe.busy_until, m->now + m->p.clear_clocks);
 }

@@ -23,18 +23,18 @@ static struct nb_uop unreadable_uop = {
     .result2 = NB_REG_NONE,
 };
 
-bool codes_init(struct nb_machine *m)
+bool codes_init(struct lp *lp)
 {
-    struct code_map *map = &m->codes;
+    struct code_map *map = &lp->codes;
     map->capacity = FIRST_SLOTS;
     map->slot = calloc(map->capacity, sizeof(struct nb_code *));
     map->process = calloc(map->capacity, sizeof *map->process);
     return map->slot && map->process;
 }
 
-void codes_free(struct nb_machine *m)
+void codes_free(struct lp *lp)
 {
-    struct code_map *map = &m->codes;
+    struct code_map *map = &lp->codes;
     while (map->chunks) {
         struct code_chunk *next = map->chunks->next;
         free(map->chunks);
@@ -50,9 +50,9 @@ void codes_free(struct nb_machine *m)
     free(map->process);
 }
 
-static struct nb_uop *new_part(struct nb_machine *m)
+static struct nb_uop *new_part(struct nb_machine *m, struct lp *lp)
 {
-    struct code_map *map = &m->codes;
+    struct code_map *map = &lp->codes;
     if (!map->parts || map->parts->used == sizeof map->parts->uop / sizeof map->parts->uop[0]) {
         struct part_chunk *chunk = malloc(sizeof *chunk);
         if (!chunk) {
@@ -68,9 +68,9 @@ static struct nb_uop *new_part(struct nb_machine *m)
 
 /* A store that is one uop in the trace cache has its address computed apart from its data all the
  * same: loads need not wait for the data of a store to know that it is elsewhere. */
-static void make_address_part(struct nb_machine *m, struct nb_uop *uop)
+static void make_address_part(struct nb_machine *m, struct lp *lp, struct nb_uop *uop)
 {
-    struct nb_uop *part = new_part(m);
+    struct nb_uop *part = new_part(m, lp);
     if (!part)
         return;
     *part = *uop;
@@ -86,16 +86,16 @@ static void make_address_part(struct nb_machine *m, struct nb_uop *uop)
     uop->address_part = part;
 }
 
-static void make_address_parts(struct nb_machine *m, struct nb_code *code)
+static void make_address_parts(struct nb_machine *m, struct lp *lp, struct nb_code *code)
 {
     for (unsigned i = 0; i < code->uop_count + (unsigned)code->body_count; i++)
         if (code->uops[i].flags & NB_UOP_STORE_FUSED)
-            make_address_part(m, &code->uops[i]);
+            make_address_part(m, lp, &code->uops[i]);
 }
 
-static struct nb_code *new_code(struct nb_machine *m)
+static struct nb_code *new_code(struct nb_machine *m, struct lp *lp)
 {
-    struct code_map *map = &m->codes;
+    struct code_map *map = &lp->codes;
     if (!map->chunks ||
         map->chunks->used == sizeof map->chunks->code / sizeof map->chunks->code[0]) {
         struct code_chunk *chunk = malloc(sizeof *chunk);
@@ -121,9 +121,9 @@ static size_t slot_of(const struct code_map *map, uint16_t process, uint64_t ip)
     return slot;
 }
 
-static bool grow_slots(struct nb_machine *m)
+static bool grow_slots(struct nb_machine *m, struct lp *lp)
 {
-    struct code_map *map = &m->codes;
+    struct code_map *map = &lp->codes;
     struct code_map old = *map;
     map->capacity = old.capacity * 2;
     map->slot = calloc(map->capacity, sizeof(struct nb_code *));
@@ -147,10 +147,10 @@ static bool grow_slots(struct nb_machine *m)
     return true;
 }
 
-static void remember(struct nb_machine *m, uint16_t process, struct nb_code *code)
+static void remember(struct nb_machine *m, struct lp *lp, uint16_t process, struct nb_code *code)
 {
-    struct code_map *map = &m->codes;
-    if (map->count * 2 >= map->capacity && !grow_slots(m))
+    struct code_map *map = &lp->codes;
+    if (map->count * 2 >= map->capacity && !grow_slots(m, lp))
         return;
     size_t slot = slot_of(map, process, code->ip);
     if (!map->slot[slot])
@@ -159,9 +159,9 @@ static void remember(struct nb_machine *m, uint16_t process, struct nb_code *cod
     map->process[slot] = process;
 }
 
-static bool room_for_number(struct nb_machine *m, uint32_t number)
+static bool room_for_number(struct nb_machine *m, struct lp *lp, uint32_t number)
 {
-    struct code_map *map = &m->codes;
+    struct code_map *map = &lp->codes;
     if (number < map->numbers)
         return true;
     size_t wanted = map->numbers ? map->numbers * 2 : FIRST_SLOTS;
@@ -179,19 +179,19 @@ static bool room_for_number(struct nb_machine *m, uint32_t number)
     return true;
 }
 
-static struct nb_code *decode(struct nb_machine *m, uint16_t process, uint64_t ip)
+static struct nb_code *decode(struct nb_machine *m, struct lp *lp, uint16_t process, uint64_t ip)
 {
     uint8_t bytes[CODE_BYTES];
-    size_t n = m->input.code_at(m->input.context, process, ip, bytes);
+    size_t n = lp->input.code_at(lp->input.context, process, ip, bytes);
     if (!n)
         return NULL;
-    struct nb_code *code = new_code(m);
+    struct nb_code *code = new_code(m, lp);
     if (!code)
         return NULL;
     if (!nb_decode(m->decoder, bytes, n, ip, code))
         code->flags |= NB_CODE_INVALID;
     else
-        make_address_parts(m, code);
+        make_address_parts(m, lp, code);
     code->ip = ip;
     return code;
 }
@@ -209,35 +209,36 @@ static void stand_in(struct nb_code *code, const struct nb_instruction *in)
 }
 
 /* The decoded form of an executed instruction. NULL only when memory is short. */
-const struct nb_code *codes_executed(struct nb_machine *m, const struct nb_instruction *in)
+const struct nb_code *codes_executed(struct nb_machine *m, struct lp *lp,
+                                     const struct nb_instruction *in)
 {
-    if (in->code < m->codes.numbers && m->codes.by_number[in->code])
-        return m->codes.by_number[in->code];
-    if (!room_for_number(m, in->code))
+    if (in->code < lp->codes.numbers && lp->codes.by_number[in->code])
+        return lp->codes.by_number[in->code];
+    if (!room_for_number(m, lp, in->code))
         return NULL;
-    struct nb_code *code = decode(m, in->process, in->ip);
-    if (!code && !(code = new_code(m)))
+    struct nb_code *code = decode(m, lp, in->process, in->ip);
+    if (!code && !(code = new_code(m, lp)))
         return NULL;
     if ((code->flags & NB_CODE_INVALID) || code->uop_count == 0)
         stand_in(code, in);
-    m->stats.static_instructions++;
-    m->codes.by_number[in->code] = code;
+    lp->stats.static_instructions++;
+    lp->codes.by_number[in->code] = code;
     smc_executed(m, in->process, in->ip);
     smc_executed(m, in->process, in->ip + in->length - 1u);
-    remember(m, in->process, code);
+    remember(m, lp, in->process, code);
     return code;
 }
 
 /* The instruction at IP as far as it is known, for wrong paths: NULL when it is not. */
-const struct nb_code *codes_at(struct nb_machine *m, uint16_t process, uint64_t ip)
+const struct nb_code *codes_at(struct nb_machine *m, struct lp *lp, uint16_t process, uint64_t ip)
 {
-    size_t slot = slot_of(&m->codes, process, ip);
-    struct nb_code *code = m->codes.slot[slot];
+    size_t slot = slot_of(&lp->codes, process, ip);
+    struct nb_code *code = lp->codes.slot[slot];
     if (!code) {
-        code = decode(m, process, ip);
+        code = decode(m, lp, process, ip);
         if (!code)
             return NULL;
-        remember(m, process, code);
+        remember(m, lp, process, code);
     }
     return code->uop_count && !(code->flags & NB_CODE_INVALID) ? code : NULL;
 }

@@ -8,26 +8,26 @@
  */
 #include "machine.h"
 
-static uint64_t sequence_at(const struct scheduler *s, int slot)
+static uint64_t age_at(const struct scheduler *s, int slot)
 {
-    return slot < 0 ? NB_NEVER : s->rob[slot];
+    return slot < 0 ? NB_NEVER : s->age[slot];
 }
 
 static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tick tick)
 {
-    uint64_t sequence = s->rob[slot];
-    struct rob_entry *e = rob_at(m, sequence);
+    struct rob_entry *e = &m->rob[s->entry[slot]];
     scheduler_remove(s, slot);
     if (e->uop->unit != NB_UNIT_NONE)
         m->unit_free[e->uop->unit] = tick + e->uop->busy;
-    replay_first_pass(m, e, sequence, tick);
+    replay_first_pass(m, e, tick);
 }
 
 /* Whether the uop may dispatch now; when not, until when the port is closed to all but the oldest.
  */
-static bool slot_free(struct nb_machine *m, uint64_t sequence, enum port port, nb_tick tick)
+static bool slot_free(struct nb_machine *m, const struct scheduler *s, int slot, enum port port,
+                      nb_tick tick)
 {
-    if (sequence == m->rob_head || !replay_slot_taken(m, port, tick))
+    if (is_oldest(m, &m->rob[s->entry[slot]]) || !replay_slot_taken(m, port, tick))
         return true;
     m->port_closed[port] = replay_slot_free(m, port, tick);
     return false;
@@ -43,13 +43,13 @@ static void dispatch_shared(struct nb_machine *m, enum nb_scheduler fast, enum n
         return;
     int from_a = scheduler_peek(m, a, tick, PICK_ANY);
     int from_b = scheduler_peek(m, b, tick, PICK_ANY);
-    uint64_t in_a = sequence_at(a, from_a), in_b = sequence_at(b, from_b);
-    if ((from_a < 0 && from_b < 0) || !slot_free(m, min64(in_a, in_b), port, tick))
+    if (from_a < 0 && from_b < 0)
         return;
-    if (in_a < in_b)
-        dispatch(m, a, from_a, tick);
-    else
-        dispatch(m, b, from_b, tick);
+    bool a_goes = age_at(a, from_a) < age_at(b, from_b);
+    struct scheduler *s = a_goes ? a : b;
+    int slot = a_goes ? from_a : from_b;
+    if (slot_free(m, s, slot, port, tick))
+        dispatch(m, s, slot, tick);
 }
 
 static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick tick,
@@ -59,7 +59,7 @@ static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick 
     if (m->port_closed[port] > tick)
         return;
     int slot = scheduler_peek(m, s, tick, pick);
-    if (slot >= 0 && slot_free(m, s->rob[slot], port, tick))
+    if (slot >= 0 && slot_free(m, s, slot, port, tick))
         dispatch(m, s, slot, tick);
 }
 

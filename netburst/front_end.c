@@ -19,30 +19,35 @@
 #define FROM_ROM     (1u << 2)
 #define CISC         (1u << 0)
 
-void fe_mode(struct nb_machine *m, enum fe_mode mode)
+void fe_show_mode(struct nb_machine *m, struct lp *lp, bool begin)
 {
-    m->fe.mode = mode;
-    p4pmu_level(m->pmu, P4PMU_EV_TC_deliver_mode, MODE_DELIVER, m->who, mode == FE_DELIVER);
-    p4pmu_level(m->pmu, P4PMU_EV_TC_deliver_mode, MODE_BUILD, m->who, mode == FE_BUILD);
+    unsigned bit = lp->fe.mode == FE_DELIVER ? MODE_DELIVER : MODE_BUILD;
+    p4pmu_level(m->pmu, P4PMU_EV_TC_deliver_mode, bit, lp->who, begin);
 }
 
-void fe_reset(struct nb_machine *m)
+void fe_mode(struct nb_machine *m, struct lp *lp, enum fe_mode mode)
 {
-    m->fe = (struct front_end){.mode = FE_BUILD,
-                               .lookup_due = true,
-                               .code_line = {NB_NEVER, NB_NEVER},
-                               .code_page = NB_NEVER,
-                               .ip = NB_NEVER,
-                               .wait = FE_DRAIN};
-    fe_mode(m, FE_BUILD);
+    fe_show_mode(m, lp, false);
+    lp->fe.mode = mode;
+    fe_show_mode(m, lp, true);
+}
+
+void fe_reset(struct lp *lp)
+{
+    lp->fe = (struct front_end){.mode = FE_BUILD,
+                                .lookup_due = true,
+                                .code_line = {NB_NEVER, NB_NEVER},
+                                .code_page = NB_NEVER,
+                                .ip = NB_NEVER,
+                                .wait = FE_DRAIN};
 }
 
 /* Fetch goes on at IP: after a misprediction, a clear, a drain. What was fetched and not allocated
  * is gone. */
-void fe_restart(struct nb_machine *m, uint64_t ip, uint16_t process)
+void fe_restart(struct nb_machine *m, struct lp *lp, uint64_t ip, uint16_t process)
 {
-    struct front_end *fe = &m->fe;
-    m->fetched_tail = m->fetched_head;
+    struct front_end *fe = &lp->fe;
+    lp->fetched_tail = lp->fetched_head;
     fe->wait = FE_RUN;
     fe->wrong_path = false;
     fe->ip = ip;
@@ -58,10 +63,10 @@ void fe_restart(struct nb_machine *m, uint64_t ip, uint16_t process)
 }
 
 /* Room for uops: the queue and the stages on the way to it. */
-uint32_t fe_room(const struct nb_machine *m)
+uint32_t fe_room(const struct nb_machine *m, const struct lp *lp)
 {
     uint32_t capacity = m->p.uop_queue + 3 * (m->p.front_end_stages + m->p.decode_stages);
-    uint32_t used = (uint32_t)(m->fetched_tail - m->fetched_head);
+    uint32_t used = (uint32_t)(lp->fetched_tail - lp->fetched_head);
     if (capacity > NB_QUEUE_RING)
         capacity = NB_QUEUE_RING;
     return capacity > used ? capacity - used : 0;
@@ -78,15 +83,16 @@ static const struct nb_uop *uop_of(const struct nb_code *code, uint64_t index, u
 }
 
 /* Push up to COUNT uops of the instruction being fetched; how many there was room for. */
-uint32_t fe_push(struct nb_machine *m, uint32_t count, unsigned source_bit, uint32_t more_clocks)
+uint32_t fe_push(struct nb_machine *m, struct lp *lp, uint32_t count, unsigned source_bit,
+                 uint32_t more_clocks)
 {
-    struct front_end *fe = &m->fe;
-    const struct nb_code *code = dyn_at(m, fe->dyn)->code;
-    uint32_t room = fe_room(m), n;
+    struct front_end *fe = &lp->fe;
+    const struct nb_code *code = dyn_at(lp, fe->dyn)->code;
+    uint32_t room = fe_room(m, lp), n;
     if (count > room)
         count = room;
     for (n = 0; n < count; n++) {
-        struct fetched *f = &m->fetched[m->fetched_tail++ & (NB_QUEUE_RING - 1)];
+        struct fetched *f = &lp->fetched[lp->fetched_tail++ & (NB_QUEUE_RING - 1)];
         f->uop = uop_of(code, fe->uop, &f->element);
         f->dyn = fe->dyn;
         f->ready = m->now + m->p.front_end_stages + more_clocks;
@@ -95,7 +101,7 @@ uint32_t fe_push(struct nb_machine *m, uint32_t count, unsigned source_bit, uint
     }
     if (n) {
         m->active = true;
-        post(m, P4PMU_EV_uop_queue_writes, source_bit, n);
+        post(m, lp->who, P4PMU_EV_uop_queue_writes, source_bit, n);
     }
     return n;
 }
@@ -108,14 +114,20 @@ static uint64_t total_uops(const struct nb_code *code, uint32_t repetitions)
     return code->uop_count + ((uint64_t)repetitions + elements - 1) / elements * code->body_count;
 }
 
-static enum nb_input_result pull(struct nb_machine *m, struct nb_instruction *in)
+static enum nb_input_result pull(struct lp *lp, struct nb_instruction *in)
 {
-    if (m->refetch_count) {
-        *in = m->refetch[m->refetch_head++ & (NB_DYN_RING - 1)];
-        m->refetch_count--;
+    if (lp->refetch_count) {
+        *in = lp->refetch[lp->refetch_head++ & (NB_DYN_RING - 1)];
+        lp->refetch_count--;
         return NB_INPUT_OK;
     }
-    return m->input_ended ? NB_INPUT_END : m->input.next(m->input.context, in);
+    if (lp->input_ended)
+        return NB_INPUT_END;
+    if (lp->sync_due && !lp_drained(lp))
+        return NB_INPUT_SYNC;
+    enum nb_input_result result = lp->input.next(lp->input.context, in);
+    lp->sync_due = result == NB_INPUT_SYNC;
+    return result;
 }
 
 static uint8_t count_reads(const struct nb_instruction *in)
@@ -126,73 +138,91 @@ static uint8_t count_reads(const struct nb_instruction *in)
     return n;
 }
 
-static enum fetch_result stop_not_on_model(struct nb_machine *m, const struct nb_instruction *in)
+static enum fetch_result stop_not_on_model(struct nb_machine *m, struct lp *lp,
+                                           const struct nb_instruction *in)
 {
     uint8_t bytes[15];
     char text[96];
-    size_t n = m->input.code_at(m->input.context, in->process, in->ip, bytes);
+    size_t n = lp->input.code_at(lp->input.context, in->process, in->ip, bytes);
     nb_disassemble(m->decoder, bytes, n, in->ip, text, sizeof text);
     snprintf(m->report, sizeof m->report,
              "instruction at 0x%llx (%s) does not exist on this model (family 15 model %u)",
              (unsigned long long)in->ip, text, m->p.family_model);
     m->stop = NB_STOP_NOT_ON_MODEL;
     m->stopped = true;
-    m->fe.wait = FE_END;
+    lp->fe.wait = FE_END;
     return FETCH_WAIT;
 }
 
-static enum fetch_result fetch_right(struct nb_machine *m)
+/* The input gave no instruction: what the front end waits for. */
+static void wait_for_input(struct nb_machine *m, struct lp *lp, enum nb_input_result result)
 {
-    struct front_end *fe = &m->fe;
-    struct dyn *d = dyn_at(m, m->dyn_fetched);
-    if (pull(m, &d->in) == NB_INPUT_END) {
-        m->input_ended = true;
-        fe->wait = FE_END;
+    if (result == NB_INPUT_SYNC) {
+        lp->fe.wait = FE_SYNC;
+    } else if (result == NB_INPUT_IDLE) {
+        lp->fe.wait = FE_IDLE;
+        lp->fe.busy_until = m->now + NB_IDLE_CLOCKS;
+    } else {
+        lp->input_ended = true;
+        lp->fe.wait = FE_END;
+    }
+}
+
+static enum fetch_result fetch_right(struct nb_machine *m, struct lp *lp)
+{
+    struct front_end *fe = &lp->fe;
+    struct dyn *d = dyn_at(lp, lp->dyn_fetched);
+    enum nb_input_result result = pull(lp, &d->in);
+    if (result != NB_INPUT_OK) {
+        wait_for_input(m, lp, result);
         return FETCH_WAIT;
     }
-    const struct nb_code *code = codes_executed(m, &d->in);
+    const struct nb_code *code = codes_executed(m, lp, &d->in);
     if (!code) {
         fe->wait = FE_END;
         return FETCH_WAIT;
     }
     if (code->flags & NB_CODE_NOT_ON_MODEL)
-        return stop_not_on_model(m, &d->in);
+        return stop_not_on_model(m, lp, &d->in);
+    lp_privilege(m, lp, d->in.flags & NB_INSTRUCTION_KERNEL);
     d->code = code;
     d->bogus = false;
+    d->who = lp->who;
     d->reads = count_reads(&d->in);
     fe->ip = d->in.ip;
     return FETCHED;
 }
 
-static enum fetch_result fetch_wrong(struct nb_machine *m)
+static enum fetch_result fetch_wrong(struct nb_machine *m, struct lp *lp)
 {
-    struct front_end *fe = &m->fe;
-    const struct nb_code *code = codes_at(m, fe->process, fe->ip);
+    struct front_end *fe = &lp->fe;
+    const struct nb_code *code = codes_at(m, lp, fe->process, fe->ip);
     if (!code) {
-        m->stats.wrong_path_unknown_code++;
+        lp->stats.wrong_path_unknown_code++;
         fe->wait = FE_UNKNOWN_CODE;
         return FETCH_WAIT;
     }
-    struct dyn *d = dyn_at(m, m->dyn_fetched);
+    struct dyn *d = dyn_at(lp, lp->dyn_fetched);
     d->code = code;
+    d->who = lp->who;
     d->bogus = true;
     d->reads = 0;
     d->in = (struct nb_instruction){.ip = fe->ip, .process = fe->process, .repetitions = 1};
-    m->stats.wrong_path_fetches++;
+    lp->stats.wrong_path_fetches++;
     return FETCHED;
 }
 
 /* The next instruction of the path the front end is on becomes the one being fetched. */
-enum fetch_result fe_fetch(struct nb_machine *m)
+enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp)
 {
-    struct front_end *fe = &m->fe;
-    if (m->dyn_fetched - m->dyn_retired >= NB_DYN_RING - 1)
+    struct front_end *fe = &lp->fe;
+    if (lp->dyn_fetched - lp->dyn_retired >= NB_DYN_RING - 1)
         return FETCH_WAIT;
-    if ((fe->wrong_path ? fetch_wrong(m) : fetch_right(m)) == FETCH_WAIT)
+    if ((fe->wrong_path ? fetch_wrong(m, lp) : fetch_right(m, lp)) == FETCH_WAIT)
         return FETCH_WAIT;
-    struct dyn *d = dyn_at(m, m->dyn_fetched);
+    struct dyn *d = dyn_at(lp, lp->dyn_fetched);
     d->mispredicted = d->ends_stream = d->taken = d->tagged = false;
-    fe->dyn = m->dyn_fetched++;
+    fe->dyn = lp->dyn_fetched++;
     fe->has_dyn = true;
     fe->uop = 0;
     fe->total = total_uops(d->code, d->in.repetitions);
@@ -214,29 +244,29 @@ static bool stream_ends(const struct dyn *d, uint64_t after)
 }
 
 /* The right path leaves the predicted one behind D. */
-static void go_wrong(struct nb_machine *m, struct dyn *d)
+static void go_wrong(struct lp *lp, struct dyn *d)
 {
     d->mispredicted = true;
-    m->misprediction = true;
-    m->misprediction_dyn = m->fe.dyn;
-    m->resolve_at = NB_NEVER;
-    m->fe.wrong_path = true;
+    lp->misprediction = true;
+    lp->misprediction_dyn = lp->fe.dyn;
+    lp->resolve_at = NB_NEVER;
+    lp->fe.wrong_path = true;
 }
 
-static void predict(struct nb_machine *m, struct dyn *d, uint64_t after)
+static void predict(struct nb_machine *m, struct lp *lp, struct dyn *d, uint64_t after)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     bool known;
-    d->history = m->bp.history;
-    uint64_t predicted = predict_next(m, d->code, &known);
-    d->return_top = m->bp.return_top;
-    predict_follow(m, d->code, predicted != after);
+    d->history = lp->past.history;
+    uint64_t predicted = predict_next(m, lp, d->code, &known);
+    d->return_top = lp->past.return_top;
+    predict_follow(m, lp, d->code, predicted != after);
     if (!d->bogus) {
         d->taken = d->code->branch != NB_BRANCH_CONDITIONAL || d->in.next_ip != after;
         if (d->ends_stream)
             d->taken = predicted != after;
         else if (predicted != d->in.next_ip)
-            go_wrong(m, d);
+            go_wrong(lp, d);
     }
     fe->ip = predicted;
     if (fe->mode == FE_BUILD && !known && predicted != after)
@@ -244,10 +274,10 @@ static void predict(struct nb_machine *m, struct dyn *d, uint64_t after)
 }
 
 /* All uops of the instruction are pushed: where does the front end go? */
-void fe_finish(struct nb_machine *m)
+void fe_finish(struct nb_machine *m, struct lp *lp)
 {
-    struct front_end *fe = &m->fe;
-    struct dyn *d = dyn_at(m, fe->dyn);
+    struct front_end *fe = &lp->fe;
+    struct dyn *d = dyn_at(lp, fe->dyn);
     uint64_t after = d->code->ip + d->code->length;
     fe->has_dyn = fe->in_rom = false;
     fe->uop = 0;
@@ -256,7 +286,7 @@ void fe_finish(struct nb_machine *m)
         d->taken = d->code->branch == NB_BRANCH_FAR;
         fe->ip = after;
     } else {
-        predict(m, d, after);
+        predict(m, lp, d, after);
     }
     if (d->ends_stream) {
         fe->wait = d->bogus ? FE_UNKNOWN_CODE : FE_DRAIN;
@@ -269,21 +299,21 @@ void fe_finish(struct nb_machine *m)
 
 /* The rest of the instruction's uops come from the microcode ROM. Counts twice per transfer (SDM
  * tc_ms_xfer). */
-void fe_enter_rom(struct nb_machine *m)
+void fe_enter_rom(struct nb_machine *m, struct lp *lp)
 {
-    m->fe.in_rom = true;
-    m->fe.busy_until = m->now + 1 + m->p.rom_switch_clocks;
-    post(m, P4PMU_EV_tc_ms_xfer, CISC, 2);
+    lp->fe.in_rom = true;
+    lp->fe.busy_until = m->now + 1 + m->p.rom_switch_clocks;
+    post(m, lp->who, P4PMU_EV_tc_ms_xfer, CISC, 2);
     m->active = true;
 }
 
-nb_clock fe_rom_cycle(struct nb_machine *m)
+nb_clock fe_rom_cycle(struct nb_machine *m, struct lp *lp)
 {
-    struct front_end *fe = &m->fe;
+    struct front_end *fe = &lp->fe;
     uint64_t left = fe->total - fe->uop;
-    uint32_t n = fe_push(m, (uint32_t)min64(left, m->p.rom_uops), FROM_ROM, 0);
+    uint32_t n = fe_push(m, lp, (uint32_t)min64(left, m->p.rom_uops), FROM_ROM, 0);
     if (n == left) {
-        fe_finish(m);
+        fe_finish(m, lp);
         fe->line = NULL;
         fe->lookup_due = true;
         fe->busy_until = max64(fe->busy_until, m->now + 1 + m->p.rom_switch_clocks);
@@ -292,36 +322,59 @@ nb_clock fe_rom_cycle(struct nb_machine *m)
 }
 
 /* All has retired: the stream goes on where the input says, perhaps in another address space. */
-static void leave_drain(struct nb_machine *m)
+static void leave_drain(struct nb_machine *m, struct lp *lp)
 {
     m->active = true;
-    if (!m->refetch_count) {
-        m->refetch_head = 0;
-        if (pull(m, &m->refetch[0]) == NB_INPUT_END) {
-            m->input_ended = true;
-            m->fe.wait = FE_END;
+    if (!lp->refetch_count) {
+        lp->refetch_head = 0;
+        enum nb_input_result result = pull(lp, &lp->refetch[0]);
+        if (result == NB_INPUT_SYNC) /* all has retired already */
+            return;
+        if (result != NB_INPUT_OK) {
+            wait_for_input(m, lp, result);
             return;
         }
-        m->refetch_count = 1;
+        lp->refetch_count = 1;
     }
-    const struct nb_instruction *next = &m->refetch[m->refetch_head & (NB_DYN_RING - 1)];
-    if (next->process != m->fe.process) { /* CR3 is loaded */
+    const struct nb_instruction *next = &lp->refetch[lp->refetch_head & (NB_DYN_RING - 1)];
+    if (next->process != lp->fe.process) { /* CR3 is loaded */
         tlb_flush(&m->dtlb);
-        tlb_flush(&m->itlb);
+        tlb_flush(&lp->itlb);
     }
-    fe_restart(m, next->ip, next->process);
+    fe_restart(m, lp, next->ip, next->process);
+}
+
+static void look_at_wait(struct nb_machine *m, struct lp *lp)
+{
+    enum fe_wait wait = lp->fe.wait;
+    if (!lp_drained(lp))
+        return;
+    if (wait == FE_DRAIN || (wait == FE_IDLE && lp->fe.busy_until <= m->now)) {
+        leave_drain(m, lp);
+    } else if (wait == FE_SYNC) {
+        lp->fe.wait = FE_RUN;
+        m->active = true;
+    }
+}
+
+static nb_clock fetch_some(struct nb_machine *m, struct lp *lp)
+{
+    struct front_end *fe = &lp->fe;
+    if (fe->wait != FE_RUN)
+        look_at_wait(m, lp);
+    if (fe->wait != FE_RUN)
+        return fe->wait == FE_IDLE ? fe->busy_until : NB_NEVER;
+    if (fe->busy_until > m->now)
+        return fe->busy_until;
+    if (fe->in_rom)
+        return fe_rom_cycle(m, lp);
+    return fe->mode == FE_DELIVER ? deliver_cycle(m, lp) : build_cycle(m, lp);
 }
 
 nb_clock fe_cycle(struct nb_machine *m)
 {
-    struct front_end *fe = &m->fe;
-    if (fe->wait == FE_DRAIN && m->rob_head == m->rob_tail && m->fetched_head == m->fetched_tail)
-        leave_drain(m);
-    if (fe->wait != FE_RUN)
-        return NB_NEVER;
-    if (fe->busy_until > m->now)
-        return fe->busy_until;
-    if (fe->in_rom)
-        return fe_rom_cycle(m);
-    return fe->mode == FE_DELIVER ? deliver_cycle(m) : build_cycle(m);
+    nb_clock next = NB_NEVER;
+    for (unsigned i = 0; i < m->lps; i++)
+        next = min64(next, fetch_some(m, &m->lp[i]));
+    return next;
 }

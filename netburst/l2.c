@@ -25,37 +25,37 @@ static unsigned sector_of(const struct nb_machine *m, uint64_t physical)
     return physical & m->p.l2_sector ? 1u : 0u;
 }
 
-static void evict(struct nb_machine *m, struct cache_line *line, nb_tick tick)
+static void evict(struct nb_machine *m, unsigned who, struct cache_line *line, nb_tick tick)
 {
     if (line->tag == NB_NEVER)
         return;
     for (unsigned s = 0; s < SECTORS; s++)
         if (line->state[s] == MESI_M)
-            bus_transaction(m, BUS_WRITEBACK, tick);
+            bus_transaction(m, who, BUS_WRITEBACK, tick);
 }
 
-static struct cache_line *claim(struct nb_machine *m, uint64_t physical, nb_tick tick)
+static struct cache_line *claim(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick)
 {
     struct cache_line *line = cache_victim(&m->l2, physical);
-    evict(m, line, tick);
+    evict(m, who, line, tick);
     cache_claim(&m->l2, line, physical);
     return line;
 }
 
-static void fill(struct nb_machine *m, struct cache_line *line, unsigned s, nb_tick tick,
-                 enum bus_kind kind)
+static void fill(struct nb_machine *m, unsigned who, struct cache_line *line, unsigned s,
+                 nb_tick tick, enum bus_kind kind)
 {
     line->state[s] = MESI_E;
-    line->ready[s] = bus_transaction(m, kind, tick);
+    line->ready[s] = bus_transaction(m, who, kind, tick);
 }
 
-static void prefetch_line(struct nb_machine *m, uint64_t physical, nb_tick tick)
+static void prefetch_line(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick)
 {
     if (cache_find(&m->l2, physical))
         return;
-    struct cache_line *line = claim(m, physical, tick);
-    fill(m, line, 0, tick, BUS_PREFETCH);
-    fill(m, line, 1, tick, BUS_READ_ADJACENT);
+    struct cache_line *line = claim(m, who, physical, tick);
+    fill(m, who, line, 0, tick, BUS_PREFETCH);
+    fill(m, who, line, 1, tick, BUS_READ_ADJACENT);
 }
 
 static struct stream *stream_of(struct nb_machine *m, uint64_t page)
@@ -73,7 +73,8 @@ static struct stream *stream_of(struct nb_machine *m, uint64_t page)
 
 /* The prefetcher sees an L2 read: MISSED trains a stream, any read of a trained one keeps it ahead.
  */
-static void prefetcher(struct nb_machine *m, uint64_t physical, nb_tick tick, bool missed)
+static void prefetcher(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick,
+                       bool missed)
 {
     uint64_t page = physical >> 12, line = physical / m->p.l2_line;
     struct stream *s = stream_of(m, page);
@@ -93,19 +94,19 @@ static void prefetcher(struct nb_machine *m, uint64_t physical, nb_tick tick, bo
         uint64_t wanted =
             (line + (uint64_t)((int64_t)s->direction * (int64_t)ahead)) * m->p.l2_line;
         if (wanted >> 12 == page)
-            prefetch_line(m, wanted, tick);
+            prefetch_line(m, who, wanted, tick);
     }
 }
 
-static nb_tick miss(struct nb_machine *m, struct cache_line *line, uint64_t physical, nb_tick tick,
-                    enum bus_kind kind)
+static nb_tick miss(struct nb_machine *m, unsigned who, struct cache_line *line, uint64_t physical,
+                    nb_tick tick, enum bus_kind kind)
 {
     unsigned s = sector_of(m, physical);
     if (!line)
-        line = claim(m, physical, tick);
-    fill(m, line, s, tick, kind);
+        line = claim(m, who, physical, tick);
+    fill(m, who, line, s, tick, kind);
     if (kind != BUS_OWNERSHIP && line->state[s ^ 1] == MESI_I)
-        fill(m, line, s ^ 1, tick, BUS_READ_ADJACENT);
+        fill(m, who, line, s ^ 1, tick, BUS_READ_ADJACENT);
     return line->ready[s];
 }
 
@@ -121,8 +122,8 @@ static nb_tick take_port(struct nb_machine *m, nb_tick tick)
 }
 
 /* A read asked for at TICK: when its data leave the L2. */
-nb_tick l2_read(struct nb_machine *m, uint64_t physical, nb_tick tick, enum bus_kind kind,
-                bool *missed)
+nb_tick l2_read(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick,
+                enum bus_kind kind, bool *missed)
 {
     nb_tick start = take_port(m, tick);
     struct cache_line *line = cache_find(&m->l2, physical);
@@ -130,15 +131,15 @@ nb_tick l2_read(struct nb_machine *m, uint64_t physical, nb_tick tick, enum bus_
     nb_tick done = start + 2 * (nb_tick)m->p.l2_clocks;
     *missed = !line || line->state[s] == MESI_I;
     if (*missed) {
-        post(m, P4PMU_EV_BSQ_cache_reference, BSQ_RD_MISS_BIT, 1);
-        m->stats.l2_read_misses++;
-        done = miss(m, line, physical, done, kind);
+        post(m, who, P4PMU_EV_BSQ_cache_reference, BSQ_RD_MISS_BIT, 1);
+        stats_of(m, who)->l2_read_misses++;
+        done = miss(m, who, line, physical, done, kind);
     } else {
-        post(m, P4PMU_EV_BSQ_cache_reference, BSQ_RD_HIT_BIT(line->state[s]), 1);
+        post(m, who, P4PMU_EV_BSQ_cache_reference, BSQ_RD_HIT_BIT(line->state[s]), 1);
         done = max64(done, line->ready[s]);
     }
     if (m->p.hardware_prefetch)
-        prefetcher(m, physical, start, *missed);
+        prefetcher(m, who, physical, start, *missed);
     return done;
 }
 
@@ -149,16 +150,16 @@ bool l2_owns(struct nb_machine *m, uint64_t physical)
 }
 
 /* A write of a sector the L2 owns; a sector it lost meanwhile goes to the bus. */
-void l2_write(struct nb_machine *m, uint64_t physical, nb_tick tick)
+void l2_write(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick)
 {
     struct cache_line *line = cache_find(&m->l2, physical);
     unsigned s = sector_of(m, physical);
     take_port(m, tick);
     if (line && line->state[s] != MESI_I) {
-        post(m, P4PMU_EV_BSQ_cache_reference, BSQ_WR_HIT_BIT, 1);
+        post(m, who, P4PMU_EV_BSQ_cache_reference, BSQ_WR_HIT_BIT, 1);
         line->state[s] = MESI_M;
         return;
     }
-    post(m, P4PMU_EV_BSQ_cache_reference, BSQ_WR_MISS_BIT, 1);
-    bus_transaction(m, BUS_WRITEBACK, tick);
+    post(m, who, P4PMU_EV_BSQ_cache_reference, BSQ_WR_MISS_BIT, 1);
+    bus_transaction(m, who, BUS_WRITEBACK, tick);
 }

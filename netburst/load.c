@@ -28,7 +28,7 @@
 const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry *e,
                                    uint64_t *address)
 {
-    const struct dyn *d = dyn_at(m, e->dyn);
+    const struct dyn *d = dyn_of(m, e);
     bool write = e->uop->kind == NB_UOP_STORE_ADDRESS || e->uop->kind == NB_UOP_STORE_DATA;
     unsigned index = e->uop->access + (write ? d->reads : 0u);
     if (e->bogus || index >= d->in.access_count || d->in.access[index].write != write)
@@ -41,19 +41,27 @@ const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry 
 
 static void tag(struct nb_machine *m, struct rob_entry *e, enum p4pmu_replay_cause cause)
 {
-    if (p4pmu_replay_tag(m->pmu, cause, e->uop->kind != NB_UOP_LOAD, m->who))
+    if (p4pmu_replay_tag(m->pmu, cause, e->uop->kind != NB_UOP_LOAD, e->who))
         e->replay_tag = true;
 }
 
+/* The entry a page walk fills. */
+static struct tlb_entry *data_walk(struct nb_machine *m, const struct rob_entry *e, uint64_t key,
+                                   nb_tick tick)
+{
+    nb_tick ready = page_walk(m, e->who, key, tick, false);
+    return tlb_fill(&m->dtlb, dtlb_key(e->lp, key), page_frame(m, key), ready);
+}
+
 /* Linear to physical; *TICK moves to the pass at which the translation is there. */
-uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_tick *tick,
+uint64_t translate(struct nb_machine *m, const struct rob_entry *e, uint64_t linear, nb_tick *tick,
                    nb_tick loop, bool *missed)
 {
-    uint64_t key = page_key(process, linear);
-    struct tlb_entry *t = tlb_find(&m->dtlb, key);
+    uint64_t key = page_key(dyn_of(m, e)->in.process, linear);
+    struct tlb_entry *t = tlb_find(&m->dtlb, dtlb_key(e->lp, key));
     *missed = !t;
     if (!t)
-        t = tlb_fill(&m->dtlb, key, page_frame(m, key), page_walk(m, key, *tick, false));
+        t = data_walk(m, e, key, *tick);
     if (t->ready > *tick)
         *tick = replay_pass(*tick, t->ready, loop);
     return (t->frame << 12) | (linear & 0xFFF);
@@ -65,14 +73,14 @@ uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_t
 static bool translated(struct nb_machine *m, struct rob_entry *e, uint64_t linear, nb_tick tick,
                        uint64_t *physical, nb_tick *again)
 {
-    uint64_t key = page_key(dyn_at(m, e->dyn)->in.process, linear);
-    struct tlb_entry *t = tlb_find(&m->dtlb, key);
+    uint64_t key = page_key(dyn_of(m, e)->in.process, linear);
+    struct tlb_entry *t = tlb_find(&m->dtlb, dtlb_key(e->lp, key));
     if (!t) {
         *again = m->walk_free;
         if (m->walk_free > tick)
             return false;
         tag(m, e, P4PMU_REPLAY_DTLB_MISS);
-        t = tlb_fill(&m->dtlb, key, page_frame(m, key), page_walk(m, key, tick, false));
+        t = data_walk(m, e, key, tick);
     }
     *again = t->ready;
     *physical = (t->frame << 12) | (linear & 0xFFF);
@@ -99,22 +107,23 @@ static enum forward from_store(struct nb_machine *m, struct rob_entry *e, const 
                   ? MOB_UNALGN_ADDR
                   : MOB_PARTIAL_DATA | MOB_UNALGN_ADDR;
     }
-    post(m, P4PMU_EV_MOB_load_replay, why, 1);
+    post(m, e->who, P4PMU_EV_MOB_load_replay, why, 1);
     if (why != MOB_NO_STD)
         tag(m, e, P4PMU_REPLAY_MOB);
     return FORWARD_WAIT;
 }
 
 /* The youngest older store that matters to the load decides. */
-static enum forward look_at_stores(struct nb_machine *m, struct rob_entry *e, uint64_t sequence,
-                                   uint64_t linear, uint32_t size, nb_tick tick)
+static enum forward look_at_stores(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
+                                   uint32_t size, nb_tick tick)
 {
-    for (uint64_t i = m->store_tail; i-- > m->store_head;) {
-        const struct store *s = store_at(m, i);
-        if (s->rob >= sequence)
+    struct lp *lp = lp_of(m, e);
+    for (uint64_t i = lp->store_tail; i-- > lp->store_head;) {
+        const struct store *s = store_at(lp, i);
+        if (s->rob >= e->sequence)
             continue;
         if (s->address_tick > tick) {
-            post(m, P4PMU_EV_MOB_load_replay, MOB_NO_STA, 1);
+            post(m, e->who, P4PMU_EV_MOB_load_replay, MOB_NO_STA, 1);
             return FORWARD_WAIT;
         }
         if (overlaps(s, linear, size))
@@ -153,9 +162,9 @@ static nb_tick l1_miss(struct nb_machine *m, struct rob_entry *e, uint64_t linea
     bool missed;
     struct cache_line *line = l1_alias(m, physical, alias);
     if (line)
-        post(m, P4PMU_EV_memory_cancel, CANCEL_64K, 1);
+        post(m, e->who, P4PMU_EV_memory_cancel, CANCEL_64K, 1);
     nb_tick known = tick + 2 * (nb_tick)m->p.l1_integer_clocks;
-    nb_tick there = l2_read(m, physical, known, BUS_READ, &missed);
+    nb_tick there = l2_read(m, e->who, physical, known, BUS_READ, &missed);
     if (missed)
         tag(m, e, P4PMU_REPLAY_L2_MISS);
     *free_miss_buffer(m) = there;
@@ -180,7 +189,7 @@ static nb_tick l1_read(struct nb_machine *m, struct rob_entry *e, uint64_t linea
         *again = *free_miss_buffer(m);
         return NB_NEVER;
     }
-    m->stats.l1_load_misses++;
+    stats_of(m, e->who)->l1_load_misses++;
     tag(m, e, P4PMU_REPLAY_L1_MISS);
     if (line)
         return replay_pass(tick, line->ready[0], loop);
@@ -200,10 +209,10 @@ static nb_tick read_second_half(struct nb_machine *m, struct rob_entry *e, uint6
     uint64_t second = (linear + size - 1) & ~(uint64_t)(m->p.l1_line - 1);
     bool missed;
     nb_tick again = 0;
-    post(m, P4PMU_EV_load_port_replay, LOAD_PORT_SPLIT, 1);
-    post(m, P4PMU_EV_memory_complete, SPLIT_LOAD_DONE, 1);
+    post(m, e->who, P4PMU_EV_load_port_replay, LOAD_PORT_SPLIT, 1);
+    post(m, e->who, P4PMU_EV_memory_complete, SPLIT_LOAD_DONE, 1);
     tag(m, e, P4PMU_REPLAY_SPLIT);
-    uint64_t physical = translate(m, second, dyn_at(m, e->dyn)->in.process, &tick, loop, &missed);
+    uint64_t physical = translate(m, e, second, &tick, loop, &missed);
     nb_tick at = l1_read(m, e, second, physical, tick, loop, &again);
     if (at == NB_NEVER)
         at = l1_miss(m, e, second, physical, replay_pass(tick, again, loop), loop);
@@ -213,28 +222,28 @@ static nb_tick read_second_half(struct nb_machine *m, struct rob_entry *e, uint6
 static nb_tick without_address(struct nb_machine *m, const struct rob_entry *e, nb_tick tick)
 {
     if (e->bogus)
-        m->stats.wrong_path_accesses++;
+        stats_of(m, e->who)->wrong_path_accesses++;
     else
-        m->stats.missing_accesses++;
+        stats_of(m, e->who)->missing_accesses++;
     return tick;
 }
 
-nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
-                     nb_tick loop, nb_tick *again)
+nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb_tick loop,
+                     nb_tick *again)
 {
     uint64_t linear, physical;
     const struct nb_access *a = uop_access(m, e, &linear);
     *again = 0;
     if (!a)
         return without_address(m, e, tick);
-    bool missed, oldest = sequence == m->rob_head;
+    bool missed, oldest = is_oldest(m, e);
     if (oldest)
-        physical = translate(m, linear, dyn_at(m, e->dyn)->in.process, &tick, loop, &missed);
+        physical = translate(m, e, linear, &tick, loop, &missed);
     else if (!translated(m, e, linear, tick, &physical, again))
         return NB_NEVER;
     if (oldest && missed)
         tag(m, e, P4PMU_REPLAY_DTLB_MISS);
-    enum forward forward = look_at_stores(m, e, sequence, linear, a->size, tick);
+    enum forward forward = look_at_stores(m, e, linear, a->size, tick);
     if (forward == FORWARD_DONE)
         return tick;
     if (forward == FORWARD_WAIT)
@@ -253,8 +262,8 @@ void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
     bool missed;
     if (!uop_access(m, e, &linear))
         return;
-    uint64_t key = page_key(dyn_at(m, e->dyn)->in.process, linear);
-    const struct tlb_entry *t = tlb_find(&m->dtlb, key);
+    uint64_t key = page_key(dyn_of(m, e)->in.process, linear);
+    const struct tlb_entry *t = tlb_find(&m->dtlb, dtlb_key(e->lp, key));
     if (t && t->ready <= tick)
-        l2_read(m, (t->frame << 12) | (linear & 0xFFF), tick, BUS_PREFETCH, &missed);
+        l2_read(m, e->who, (t->frame << 12) | (linear & 0xFFF), tick, BUS_PREFETCH, &missed);
 }

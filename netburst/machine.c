@@ -14,17 +14,32 @@
 #include <string.h>
 
 /* The mispredicted branch's outcome reaches the front end. */
-static void resolve_misprediction(struct nb_machine *m)
+static void resolve_misprediction(struct nb_machine *m, struct lp *lp)
 {
-    const struct dyn *d = dyn_at(m, m->misprediction_dyn);
-    m->misprediction = false;
-    m->resolve_at = NB_NEVER;
-    m->bp.history = d->history;
-    predict_follow(m, d->code, d->taken);
-    m->bp.return_top = d->return_top;
-    rename_restore(m);
-    fe_restart(m, d->in.next_ip, d->in.process);
+    const struct dyn *d = dyn_at(lp, lp->misprediction_dyn);
+    lp->misprediction = false;
+    lp->resolve_at = NB_NEVER;
+    lp->past.history = d->history;
+    predict_follow(m, lp, d->code, d->taken);
+    lp->past.return_top = d->return_top;
+    rename_restore(lp);
+    fe_restart(m, lp, d->in.next_ip, d->in.process);
     m->active = true;
+}
+
+static void resolve_cycle(struct nb_machine *m)
+{
+    for (unsigned i = 0; i < m->lps; i++)
+        if (m->lp[i].resolve_at <= m->now)
+            resolve_misprediction(m, &m->lp[i]);
+}
+
+static nb_clock next_resolve(const struct nb_machine *m)
+{
+    nb_clock next = NB_NEVER;
+    for (unsigned i = 0; i < m->lps; i++)
+        next = min64(next, m->lp[i].resolve_at);
+    return next;
 }
 
 /* One core clock; the next one in which something can happen. */
@@ -32,52 +47,87 @@ static nb_clock clock_cycle(struct nb_machine *m)
 {
     m->active = false;
     nb_clock next = bus_cycle(m);
-    if (m->resolve_at <= m->now)
-        resolve_misprediction(m);
+    resolve_cycle(m);
     next = min64(next, retire_cycle(m));
     next = min64(next, store_cycle(m));
     next = min64(next, dispatch_cycle(m));
     next = min64(next, schedule_cycle(m));
     next = min64(next, allocate_cycle(m));
     next = min64(next, fe_cycle(m));
-    next = min64(next, m->resolve_at);
+    next = min64(next, next_resolve(m));
     return m->active ? m->now + 1 : max64(next, m->now + 1);
+}
+
+/* Nothing of LP is left in the pipeline and nothing more is known to come. */
+static bool rests(const struct lp *lp)
+{
+    return (lp->fe.wait == FE_END || lp->fe.wait == FE_IDLE) && lp_drained(lp) &&
+           lp->store_head == lp->store_tail;
 }
 
 static bool finished(const struct nb_machine *m)
 {
-    return m->fe.wait == FE_END && m->rob_head == m->rob_tail &&
-           m->fetched_head == m->fetched_tail && m->store_head == m->store_tail;
+    for (unsigned i = 0; i < m->lps; i++)
+        if (m->lp[i].fe.wait != FE_END || !rests(&m->lp[i]))
+            return false;
+    return true;
 }
 
 static const char *const kind_names[] = {"alu",        "branch",   "load",  "store address",
                                          "store data", "prefetch", "fence", "nop"};
 
+static void describe_oldest(struct lp *lp, char *text, size_t size)
+{
+    const struct rob_entry *e = rob_at(lp, lp->rob_head);
+    const struct dyn *d = dyn_at(lp, e->dyn);
+    snprintf(text, size,
+             "oldest uop %llu is a %s of the instruction at 0x%llx (%s), state %u, waits for %u "
+             "sources, complete at clock %lld",
+             (unsigned long long)lp->rob_head, kind_names[e->uop->kind],
+             (unsigned long long)d->code->ip, e->bogus ? "wrong path" : "right path", e->state,
+             e->pending, (long long)e->complete);
+}
+
+/* What one logical processor waits for; characters written. */
+static size_t describe_lp(struct nb_machine *m, struct lp *lp, char *text, size_t size)
+{
+    char oldest[400] = "no uop in the reorder buffer", which[32] = "";
+    if (m->lps > 1)
+        snprintf(which, sizeof which, "logical processor %u: ", lp->number);
+    if (lp->rob_head < lp->rob_tail)
+        describe_oldest(lp, oldest, sizeof oldest);
+    int n =
+        snprintf(text, size,
+                 "%snothing retired since clock %llu (now %llu): %s; uop queue %llu, memory queue "
+                 "%llu, general queue %llu, store buffer %llu, front end mode %u wait %u",
+                 which, (unsigned long long)lp->last_retire, (unsigned long long)m->now, oldest,
+                 (unsigned long long)(lp->fetched_tail - lp->fetched_head),
+                 (unsigned long long)(lp->memory_queue.tail - lp->memory_queue.head),
+                 (unsigned long long)(lp->general_queue.tail - lp->general_queue.head),
+                 (unsigned long long)(lp->store_tail - lp->store_head), (unsigned)lp->fe.mode,
+                 (unsigned)lp->fe.wait);
+    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
 static void report_stuck(struct nb_machine *m)
 {
-    char oldest[400] = "no uop in the reorder buffer";
-    if (m->rob_head < m->rob_tail) {
-        const struct rob_entry *e = rob_at(m, m->rob_head);
-        const struct dyn *d = dyn_at(m, e->dyn);
-        snprintf(
-            oldest, sizeof oldest,
-            "oldest uop %llu is a %s of the instruction at 0x%llx (%s), state %u, waits for %u "
-            "sources, complete at clock %lld",
-            (unsigned long long)m->rob_head, kind_names[e->uop->kind],
-            (unsigned long long)d->code->ip, e->bogus ? "wrong path" : "right path", e->state,
-            e->pending, (long long)e->complete);
+    size_t used = 0;
+    for (unsigned i = 0; i < m->lps; i++) {
+        if (used)
+            used += (size_t)snprintf(m->report + used, sizeof m->report - used, "; ");
+        used += describe_lp(m, &m->lp[i], m->report + used, sizeof m->report - used);
     }
-    snprintf(m->report, sizeof m->report,
-             "nothing retired since clock %llu (now %llu): %s; uop queue %llu, memory queue %llu, "
-             "general queue %llu, store buffer %llu, front end mode %u wait %u",
-             (unsigned long long)m->last_retire, (unsigned long long)m->now, oldest,
-             (unsigned long long)(m->fetched_tail - m->fetched_head),
-             (unsigned long long)(m->memory_queue.tail - m->memory_queue.head),
-             (unsigned long long)(m->general_queue.tail - m->general_queue.head),
-             (unsigned long long)(m->store_tail - m->store_head), (unsigned)m->fe.mode,
-             (unsigned)m->fe.wait);
     m->stop = NB_STOP_STUCK;
     m->stopped = true;
+}
+
+/* A logical processor with work has retired nothing for too long. */
+static bool stuck(const struct nb_machine *m)
+{
+    for (unsigned i = 0; i < m->lps; i++)
+        if (m->now - m->lp[i].last_retire > NB_WATCHDOG_CLOCKS && !rests(&m->lp[i]))
+            return true;
+    return false;
 }
 
 static void pass_clocks(struct nb_machine *m, nb_clock next)
@@ -101,21 +151,26 @@ static bool ended(struct nb_machine *m, nb_clock next)
             m->stop = NB_STOP_END;
         return true;
     }
-    if (next == NB_NEVER || m->now - m->last_retire > NB_WATCHDOG_CLOCKS) {
+    if (next == NB_NEVER || stuck(m)) {
         report_stuck(m);
         return true;
     }
     return false;
 }
 
+static uint64_t retired(const struct nb_machine *m)
+{
+    return m->lp[0].stats.instructions + m->lp[1].stats.instructions;
+}
+
 enum nb_stop nb_run(struct nb_machine *m, uint64_t instructions)
 {
-    uint64_t limit = m->stats.instructions + instructions;
+    uint64_t limit = retired(m) + instructions;
     if (limit < instructions)
         limit = UINT64_MAX;
     if (m->stopped)
         return m->stop;
-    while (m->stats.instructions < limit) {
+    while (retired(m) < limit) {
         nb_clock next = clock_cycle(m);
         if (ended(m, next)) {
             pass_clocks(m, m->now + 1);
@@ -128,8 +183,6 @@ enum nb_stop nb_run(struct nb_machine *m, uint64_t instructions)
 
 static void reset_state(struct nb_machine *m)
 {
-    m->rob_head = m->rob_tail = 1; /* 0 means "no writer in flight" */
-    m->resolve_at = NB_NEVER;
     for (unsigned i = 0; i < NB_SCHEDULERS; i++)
         m->scheduler[i].earliest[0] = m->scheduler[i].earliest[1] = NB_NEVER;
     const uint32_t sizes[NB_SCHEDULERS] = {m->p.scheduler_fast0, m->p.scheduler_fast1,
@@ -138,10 +191,9 @@ static void reset_state(struct nb_machine *m)
     for (unsigned i = 0; i < NB_SCHEDULERS; i++)
         m->scheduler[i].slots = (uint16_t)((1u << sizes[i]) - 1);
     m->pages.next_frame = 1;
-    p4pmu_active(m->pmu, 0, true);
     p4pmu_active(m->pmu, 1, false);
-    p4pmu_level(m->pmu, P4PMU_EV_global_power_events, 1u << 0, m->who, 1);
-    fe_reset(m);
+    for (unsigned i = 0; i < m->lps; i++)
+        lp_reset(m, &m->lp[i]);
 }
 
 bool memory_init(struct nb_machine *m)
@@ -154,7 +206,7 @@ bool memory_init(struct nb_machine *m)
     m->bus.clock_ticks = 2 * p->core_mhz / p->bus_mhz;
     return cache_init(&m->l1, p->l1_sets, p->l1_ways, p->l1_line) &&
            cache_init(&m->l2, p->l2_sets, p->l2_ways, p->l2_line) &&
-           tlb_init(&m->dtlb, 1, p->dtlb_entries) && tlb_init(&m->itlb, p->itlb_sets, p->itlb_ways);
+           tlb_init(&m->dtlb, 1, p->dtlb_entries);
 }
 
 void memory_free(struct nb_machine *m)
@@ -162,7 +214,6 @@ void memory_free(struct nb_machine *m)
     free(m->l1.line);
     free(m->l2.line);
     free(m->dtlb.entry);
-    free(m->itlb.entry);
     free(m->pages.key);
     free(m->pages.frame);
     free(m->code_blocks.key);
@@ -170,18 +221,36 @@ void memory_free(struct nb_machine *m)
     free(m->bus.agenda);
 }
 
+static bool lp_init(struct nb_machine *m, unsigned number, const struct nb_input *input)
+{
+    struct lp *lp = &m->lp[number];
+    lp->number = (uint8_t)number;
+    lp->who = (uint8_t)P4PMU_WHO(number, 3);
+    lp->input = *input;
+    return codes_init(lp) && tlb_init(&lp->itlb, m->p.itlb_sets, m->p.itlb_ways);
+}
+
+static bool init(struct nb_machine *m, const struct nb_input *inputs)
+{
+    m->decoder = nb_decoder_new(m->p.family_model, false);
+    if (!m->decoder || !predict_init(m) || !tc_init(m) || !memory_init(m))
+        return false;
+    for (unsigned i = 0; i < m->lps; i++)
+        if (!lp_init(m, i, &inputs[i]))
+            return false;
+    return true;
+}
+
 struct nb_machine *nb_new(const struct nb_params *params, struct p4pmu *pmu,
-                          const struct nb_input *input)
+                          const struct nb_input *inputs, unsigned input_count)
 {
     struct nb_machine *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
     m->p = *params;
     m->pmu = pmu;
-    m->input = *input;
-    m->who = P4PMU_WHO(0, 3);
-    m->decoder = nb_decoder_new(params->family_model, false);
-    if (!m->decoder || !codes_init(m) || !predict_init(m) || !tc_init(m) || !memory_init(m)) {
+    m->lps = input_count < NB_LPS ? input_count : NB_LPS;
+    if (!init(m, inputs)) {
         nb_free(m);
         return NULL;
     }
@@ -195,7 +264,10 @@ void nb_free(struct nb_machine *m)
         return;
     if (m->decoder)
         nb_decoder_free(m->decoder);
-    codes_free(m);
+    for (unsigned i = 0; i < m->lps; i++) {
+        codes_free(&m->lp[i]);
+        free(m->lp[i].itlb.entry);
+    }
     predict_free(m);
     tc_free(m);
     memory_free(m);
@@ -207,9 +279,24 @@ void nb_step_each_clock(struct nb_machine *machine, bool each)
     machine->each_clock = each;
 }
 
-const struct nb_stats *nb_stats(const struct nb_machine *machine)
+static void add_stats(struct nb_stats *sum, const struct nb_stats *part)
 {
-    return &machine->stats;
+#define S(name, unit, text) sum->name += part->name;
+#include "netburst_stats.def"
+#undef S
+}
+
+const struct nb_stats *nb_stats(struct nb_machine *machine)
+{
+    machine->total = machine->stats;
+    for (unsigned i = 0; i < machine->lps; i++)
+        add_stats(&machine->total, &machine->lp[i].stats);
+    return &machine->total;
+}
+
+const struct nb_stats *nb_lp_stats(const struct nb_machine *machine, unsigned lp)
+{
+    return &machine->lp[lp % NB_LPS].stats;
 }
 
 const char *nb_report(const struct nb_machine *machine)

@@ -12,7 +12,8 @@
 #include "uop.h"
 
 #define NB_NEVER       UINT64_MAX
-#define NB_ROB_RING    128u /* a power of two above the largest ROB */
+#define NB_LPS         2u   /* logical processors */
+#define NB_ROB_RING    128u /* a power of two above the largest ROB, for each logical processor */
 #define NB_DYN_RING    512u /* instructions in flight: ROB, uop queue, and those fetched */
 #define NB_QUEUE_RING  128u /* uop queue and the queues before the schedulers */
 #define NB_TRACE_ITEMS 12u
@@ -30,6 +31,7 @@ struct dyn {
     const struct nb_code *code;
     struct nb_instruction in; /* right path only; bogus instructions have no accesses */
     uint32_t history;         /* global history before this branch */
+    uint8_t who;              /* P4PMU_WHO: its logical processor and CPL */
     bool bogus;
     bool mispredicted;
     bool taken;
@@ -57,8 +59,11 @@ enum rob_state { ROB_WAITING, ROB_SCHEDULED, ROB_DISPATCHED };
 
 struct rob_entry {
     const struct nb_uop *uop;
+    uint64_t sequence; /* among its logical processor's uops, from 1 on */
+    uint64_t age;      /* among all uops */
     uint32_t dyn;
     uint32_t element;
+    uint8_t lp, who;         /* logical processor; P4PMU_WHO of its instruction */
     uint8_t state;           /* enum rob_state */
     uint8_t pending;         /* producers that have not dispatched */
     uint8_t scheduler, slot; /* where it waits */
@@ -74,11 +79,11 @@ struct rob_entry {
     nb_tick valid;                   /* when it really is there; NB_NEVER: not known yet */
     nb_clock complete;               /* when it can retire; NB_NEVER: not known yet */
     /* Consumers to tell: until the first dispatch those that need the promise, afterwards those
-     * that went round a replay loop and need to know when the result is really there. Encoded ring
-     * index * NB_UOP_SOURCES + source slot + 1; 0 ends the list. */
+     * that went round a replay loop and need to know when the result is really there. Encoded index
+     * into the machine's rob * NB_UOP_SOURCES + source slot + 1; 0 ends the list. */
     uint16_t waiter;
     uint16_t next_waiter[NB_UOP_SOURCES];
-    uint16_t wheel_next; /* the next uop of the same wheel bucket, ring index + 1 */
+    uint16_t wheel_next; /* the next uop of the same wheel bucket, index + 1 */
     nb_tick wheel_tick;
     uint64_t buffer; /* position in the store buffer */
 };
@@ -96,7 +101,8 @@ struct scheduler {
     uint16_t store_addresses; /* slots that hold a store's address uop */
     bool waits_for_order;     /* a fence or locked access among the candidates */
     nb_tick earliest[2];      /* no candidate is ready before this tick; store addresses apart */
-    uint64_t rob[16];         /* sequence numbers */
+    uint16_t entry[16];       /* indices into the machine's rob */
+    uint64_t age[16];
 };
 
 /* ---- memory ------------------------------------------------------------------------------------
@@ -105,7 +111,7 @@ struct scheduler {
 struct store {
     uint64_t rob;          /* sequence number of its first uop */
     uint32_t dyn, element; /* which write of which instruction */
-    uint8_t access;
+    uint8_t access, who;
     uint64_t linear, physical;
     uint32_t size; /* 0: nothing to write (wrong path) */
     bool retired, bogus, non_temporal;
@@ -168,6 +174,7 @@ struct agenda_item {
     nb_clock when;
     uint16_t event; /* enum p4pmu_event */
     uint16_t bits;
+    uint8_t who;
     int8_t change; /* of the standing count, or 0: one pulse */
 };
 
@@ -180,6 +187,7 @@ struct bus {
     uint32_t agenda_count, agenda_capacity;
     struct {
         uint16_t event, bits;
+        uint8_t who;
         uint32_t count;
     } standing[NB_STANDING];
     uint32_t standing_count;
@@ -202,6 +210,7 @@ struct trace_line {
     uint64_t ip; /* head; NB_NEVER: empty */
     uint64_t used;
     uint16_t process;
+    uint8_t lp;
     uint8_t from; /* first uop of the head instruction */
     uint8_t count, entries;
     struct trace_item item[NB_TRACE_ITEMS];
@@ -222,13 +231,24 @@ struct btb {
 struct predictor {
     struct btb front_end, trace;
     uint8_t *pattern; /* two-bit agree counters */
+};
+
+/* What the predictor keeps for each logical processor. */
+struct past {
     uint32_t history; /* as the front end sees it: predictions shifted in */
     uint64_t return_address[64];
     uint8_t return_top;
 };
 
 enum fe_mode { FE_DELIVER, FE_BUILD };
-enum fe_wait { FE_RUN, FE_DRAIN, FE_UNKNOWN_CODE, FE_END };
+enum fe_wait {
+    FE_RUN,
+    FE_DRAIN,        /* until all has retired: the stream goes on elsewhere */
+    FE_SYNC,         /* until all has retired: the input wants to know */
+    FE_IDLE,         /* the input has nothing to run; it is asked again at busy_until */
+    FE_UNKNOWN_CODE, /* a wrong path ended */
+    FE_END
+};
 
 struct front_end {
     enum fe_mode mode;
@@ -286,18 +306,13 @@ struct code_map {
 /* ---- the machine --------------------------------------------------------------------------------
  */
 
-struct nb_machine {
-    struct nb_params p;
-    struct p4pmu *pmu;
+/* What each logical processor has for itself, or its part of. */
+struct lp {
+    uint8_t number;
+    uint8_t who; /* P4PMU_WHO of the instructions being fetched */
     struct nb_input input;
-    struct nb_decoder *decoder;
-    unsigned who;
-    nb_clock now;
-    bool active; /* some stage did something in this clock */
-    bool input_ended, out_of_memory, stopped;
-    bool each_clock; /* pass no clocks in one step */
-    enum nb_stop stop;
-    char report[1024];
+    bool input_ended;
+    bool sync_due; /* the input waits until all has retired */
     struct nb_stats stats;
 
     /* instructions in flight: [dyn_retired, dyn_fetched) */
@@ -308,9 +323,9 @@ struct nb_machine {
     uint32_t refetch_head, refetch_count;
 
     struct front_end fe;
-    struct trace_cache tc;
-    struct predictor bp;
+    struct past past;
     struct code_map codes;
+    struct tlb itlb;
 
     /* uop queue */
     struct fetched fetched[NB_QUEUE_RING];
@@ -322,44 +337,21 @@ struct nb_machine {
     uint64_t saved_rat[NB_REGISTERS + 8];
     uint8_t saved_x87_top;
     bool have_saved;
-    uint32_t integer_in_flight, fp_in_flight, loads_in_flight;
+    uint32_t loads_in_flight;
     bool stall_posted;
 
     /* reorder buffer: sequence numbers [rob_head, rob_tail), from 1 on */
-    struct rob_entry rob[NB_ROB_RING];
+    struct rob_entry *rob; /* its NB_ROB_RING entries of the machine's */
     uint64_t rob_head, rob_tail;
-
     struct queue memory_queue, general_queue;
-    struct scheduler scheduler[NB_SCHEDULERS];
-    nb_tick unit_free[NB_UNITS];
-    nb_tick port_closed[NB_PORTS]; /* replaying uops have all slots of a port before this tick */
-    nb_tick loop_busy[NB_PORTS][2]
-                     [2 * 64];      /* loop kind, phase: dispatch slots taken up to this tick */
-    uint16_t wheel[NB_WHEEL_TICKS]; /* uops to look at again, by tick, ring index + 1 */
-    uint64_t wheel_map[NB_WHEEL_TICKS / 64];
-    uint32_t wheel_count;
 
     /* the one mispredicted right-path branch that has been fetched and not resolved */
     bool misprediction;
     uint32_t misprediction_dyn;
     nb_clock resolve_at;
 
-    /* memory */
     struct store store[NB_STORES]; /* ring: [store_head, store_tail) in use, oldest first */
     uint64_t store_head, store_tail;
-    nb_tick store_next; /* earliest next commit */
-    struct cache l1, l2;
-    nb_tick l1_miss_free[32];
-    nb_tick l2_free;
-    struct wc_buffer wc[32];
-    struct tlb dtlb, itlb;
-    nb_tick walk_free;
-    struct page_map pages;
-    struct bus bus;
-    struct stream stream[8];
-    uint64_t
-        code_filter[1024]; /* hashed 1 KB blocks of executed code, one bit each: a quick "no" */
-    struct page_map code_blocks; /* the blocks themselves */
 
     uint8_t retired_x87_top;
     bool clear_after_instruction; /* a retired store wrote near executed code */
@@ -367,22 +359,107 @@ struct nb_machine {
     nb_clock last_retire;
 };
 
+struct nb_machine {
+    struct nb_params p;
+    struct p4pmu *pmu;
+    struct nb_decoder *decoder;
+    nb_clock now;
+    bool active; /* some stage did something in this clock */
+    bool out_of_memory, stopped;
+    bool each_clock; /* pass no clocks in one step */
+    enum nb_stop stop;
+    char report[1024];
+    struct nb_stats stats; /* what belongs to no logical processor */
+    struct nb_stats total; /* what nb_stats() gave last */
+
+    unsigned lps; /* logical processors that have an input */
+    struct lp lp[NB_LPS];
+
+    struct trace_cache tc;
+    struct predictor bp;
+
+    uint32_t integer_in_flight, fp_in_flight; /* physical registers */
+    struct rob_entry rob[NB_LPS * NB_ROB_RING];
+    uint64_t age; /* uops allocated */
+    struct scheduler scheduler[NB_SCHEDULERS];
+    nb_tick unit_free[NB_UNITS];
+    nb_tick port_closed[NB_PORTS]; /* replaying uops have all slots of a port before this tick */
+    nb_tick loop_busy[NB_PORTS][2]
+                     [2 * 64];      /* loop kind, phase: dispatch slots taken up to this tick */
+    uint16_t wheel[NB_WHEEL_TICKS]; /* uops to look at again, by tick, index + 1 */
+    uint64_t wheel_map[NB_WHEEL_TICKS / 64];
+    uint32_t wheel_count;
+
+    /* memory */
+    nb_tick store_next; /* earliest next commit */
+    struct cache l1, l2;
+    nb_tick l1_miss_free[32];
+    nb_tick l2_free;
+    struct wc_buffer wc[32];
+    struct tlb dtlb;
+    nb_tick walk_free;
+    struct page_map pages;
+    struct bus bus;
+    struct stream stream[8];
+    uint64_t
+        code_filter[1024]; /* hashed 1 KB blocks of executed code, one bit each: a quick "no" */
+    struct page_map code_blocks; /* the blocks themselves */
+};
+
 /* One retired instruction more than this long ago means stuck. */
 #define NB_WATCHDOG_CLOCKS 200000u
+/* How often an idle logical processor looks whether there is work for it (model choice). */
+#define NB_IDLE_CLOCKS 1000u
 
-static inline struct rob_entry *rob_at(struct nb_machine *m, uint64_t sequence)
+static inline struct rob_entry *rob_at(struct lp *lp, uint64_t sequence)
 {
-    return &m->rob[sequence & (NB_ROB_RING - 1)];
+    return &lp->rob[sequence & (NB_ROB_RING - 1)];
 }
 
-static inline struct dyn *dyn_at(struct nb_machine *m, uint32_t number)
+static inline struct dyn *dyn_at(struct lp *lp, uint32_t number)
 {
-    return &m->dyn[number & (NB_DYN_RING - 1)];
+    return &lp->dyn[number & (NB_DYN_RING - 1)];
 }
 
-static inline void post(struct nb_machine *m, enum p4pmu_event event, unsigned bits, unsigned count)
+static inline struct lp *lp_of(struct nb_machine *m, const struct rob_entry *e)
 {
-    p4pmu_post(m->pmu, event, bits, m->who, count);
+    return &m->lp[e->lp];
+}
+
+/* The instruction a uop belongs to. */
+static inline struct dyn *dyn_of(struct nb_machine *m, const struct rob_entry *e)
+{
+    return dyn_at(lp_of(m, e), e->dyn);
+}
+
+/* Nothing of LP is between fetch and retirement. */
+static inline bool lp_drained(const struct lp *lp)
+{
+    return lp->rob_head == lp->rob_tail && lp->fetched_head == lp->fetched_tail;
+}
+
+/* Whether E is the oldest uop of its logical processor. */
+static inline bool is_oldest(const struct nb_machine *m, const struct rob_entry *e)
+{
+    return e->sequence == m->lp[e->lp].rob_head;
+}
+
+static inline struct store *store_at(struct lp *lp, uint64_t position)
+{
+    return &lp->store[position & (NB_STORES - 1)];
+}
+
+/* A fact of WHO's (P4PMU_WHO: logical processor and CPL of the instruction it comes from). */
+static inline void post(struct nb_machine *m, unsigned who, enum p4pmu_event event, unsigned bits,
+                        unsigned count)
+{
+    p4pmu_post(m->pmu, event, bits, who, count);
+}
+
+/* The statistics of WHO's logical processor. */
+static inline struct nb_stats *stats_of(struct nb_machine *m, unsigned who)
+{
+    return &m->lp[who >> 2].stats;
 }
 
 /* The slots or the oldest uop have changed: what was found out about closed ports holds no more. */
@@ -402,46 +479,55 @@ static inline uint64_t max64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* threads.c */
+void lp_reset(struct nb_machine *m, struct lp *lp);
+void lp_privilege(struct nb_machine *m, struct lp *lp, bool kernel);
+
 /* codes.c */
-bool codes_init(struct nb_machine *m);
-void codes_free(struct nb_machine *m);
-const struct nb_code *codes_executed(struct nb_machine *m, const struct nb_instruction *in);
-const struct nb_code *codes_at(struct nb_machine *m, uint16_t process, uint64_t ip);
+bool codes_init(struct lp *lp);
+void codes_free(struct lp *lp);
+const struct nb_code *codes_executed(struct nb_machine *m, struct lp *lp,
+                                     const struct nb_instruction *in);
+const struct nb_code *codes_at(struct nb_machine *m, struct lp *lp, uint16_t process, uint64_t ip);
 
 /* predict.c */
 bool predict_init(struct nb_machine *m);
 void predict_free(struct nb_machine *m);
-uint64_t predict_next(struct nb_machine *m, const struct nb_code *code, bool *known);
-void predict_follow(struct nb_machine *m, const struct nb_code *code, bool taken);
-void predict_retire(struct nb_machine *m, const struct dyn *d);
+uint64_t predict_next(struct nb_machine *m, struct lp *lp, const struct nb_code *code, bool *known);
+void predict_follow(const struct nb_machine *m, struct lp *lp, const struct nb_code *code,
+                    bool taken);
+void predict_retire(struct nb_machine *m, struct lp *lp, const struct dyn *d);
 
 /* trace_cache.c */
 bool tc_init(struct nb_machine *m);
 void tc_free(struct nb_machine *m);
-const struct trace_line *tc_lookup(struct nb_machine *m, uint16_t process, uint64_t ip,
-                                   uint8_t from);
-void tc_insert(struct nb_machine *m, const struct trace_line *line);
-void tc_flush(struct nb_machine *m);
+const struct trace_line *tc_lookup(struct nb_machine *m, struct lp *lp, uint16_t process,
+                                   uint64_t ip, uint8_t from);
+void tc_insert(struct nb_machine *m, struct lp *lp, const struct trace_line *line);
+void tc_flush(struct nb_machine *m, unsigned who);
 
 /* front_end.c: both modes, and instructions; deliver.c, build.c: one mode each */
-void fe_reset(struct nb_machine *m);
+void fe_reset(struct lp *lp);
+void fe_show_mode(struct nb_machine *m, struct lp *lp, bool begin);
 nb_clock fe_cycle(struct nb_machine *m);
-void fe_restart(struct nb_machine *m, uint64_t ip, uint16_t process);
-void fe_mode(struct nb_machine *m, enum fe_mode mode);
+void fe_restart(struct nb_machine *m, struct lp *lp, uint64_t ip, uint16_t process);
+void fe_mode(struct nb_machine *m, struct lp *lp, enum fe_mode mode);
 enum fetch_result { FETCHED, FETCH_WAIT };
-enum fetch_result fe_fetch(struct nb_machine *m);
-void fe_finish(struct nb_machine *m);
-uint32_t fe_room(const struct nb_machine *m);
-uint32_t fe_push(struct nb_machine *m, uint32_t count, unsigned source_bit, uint32_t more_clocks);
-nb_clock fe_rom_cycle(struct nb_machine *m);
-void fe_enter_rom(struct nb_machine *m);
-nb_clock deliver_cycle(struct nb_machine *m);
-void build_enter(struct nb_machine *m);
-nb_clock build_cycle(struct nb_machine *m);
+enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp);
+void fe_finish(struct nb_machine *m, struct lp *lp);
+uint32_t fe_room(const struct nb_machine *m, const struct lp *lp);
+uint32_t fe_push(struct nb_machine *m, struct lp *lp, uint32_t count, unsigned source_bit,
+                 uint32_t more_clocks);
+nb_clock fe_rom_cycle(struct nb_machine *m, struct lp *lp);
+void fe_enter_rom(struct nb_machine *m, struct lp *lp);
+nb_clock deliver_cycle(struct nb_machine *m, struct lp *lp);
+void build_enter(struct nb_machine *m, struct lp *lp);
+nb_clock build_cycle(struct nb_machine *m, struct lp *lp);
 
 /* rename.c */
 nb_clock allocate_cycle(struct nb_machine *m);
-void rename_restore(struct nb_machine *m);
+void rename_restore(struct lp *lp);
+void registers_release(struct nb_machine *m, const struct nb_uop *uop);
 
 /* schedule.c */
 nb_clock schedule_cycle(struct nb_machine *m);
@@ -450,11 +536,13 @@ void scheduler_wake(struct nb_machine *m, struct rob_entry *e);
 enum pick { PICK_ANY, PICK_ALU, PICK_LOAD, PICK_STORE_ADDRESS };
 int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick);
 void scheduler_remove(struct scheduler *s, int slot);
+void schedule_forget(struct nb_machine *m, struct lp *lp);
 
 /* dispatch.c, replay.c */
 nb_clock dispatch_cycle(struct nb_machine *m);
-void replay_first_pass(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick);
+void replay_first_pass(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
 void replay_look_again(struct nb_machine *m, nb_tick tick);
+void replay_forget(struct nb_machine *m, const struct lp *lp);
 nb_tick replay_next(const struct nb_machine *m, nb_tick after);
 nb_tick replay_pass(nb_tick first, nb_tick wanted, nb_tick loop);
 nb_tick crossing(const struct nb_uop *producer, const struct nb_uop *consumer);
@@ -469,20 +557,20 @@ const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry 
                                    uint64_t *address);
 /* A load reads at TICK. When its data's time is known, the pass from which the result follows is
  * given; NB_NEVER: it must go round the loop and look again, not before *AGAIN. */
-nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick,
-                     nb_tick loop, nb_tick *again);
+nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb_tick loop,
+                     nb_tick *again);
 void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
-uint64_t translate(struct nb_machine *m, uint64_t linear, uint16_t process, nb_tick *tick,
+uint64_t translate(struct nb_machine *m, const struct rob_entry *e, uint64_t linear, nb_tick *tick,
                    nb_tick loop, bool *missed);
 void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
-bool store_has_entry(const struct nb_machine *m, uint32_t dyn, uint32_t element, uint8_t access);
-void store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence);
-void store_retire(struct nb_machine *m, struct rob_entry *e);
+bool store_has_entry(const struct lp *lp, uint32_t dyn, uint32_t element, uint8_t access);
+void store_allocate(struct lp *lp, struct rob_entry *e);
+void store_retire(struct lp *lp, struct rob_entry *e);
 nb_clock store_cycle(struct nb_machine *m);
-struct store *store_at(struct nb_machine *m, uint64_t position);
+
 bool l2_owns(struct nb_machine *m, uint64_t physical);
-void agenda_add(struct nb_machine *m, nb_clock when, enum p4pmu_event event, unsigned bits,
-                int change);
+void agenda_add(struct nb_machine *m, unsigned who, nb_clock when, enum p4pmu_event event,
+                unsigned bits, int change);
 bool cache_init(struct cache *c, uint32_t sets, uint32_t ways, uint32_t line_bytes);
 struct cache_line *cache_find(struct cache *c, uint64_t address);
 struct cache_line *cache_victim(struct cache *c, uint64_t address);
@@ -492,12 +580,13 @@ struct tlb_entry *tlb_find(struct tlb *t, uint64_t page);
 struct tlb_entry *tlb_fill(struct tlb *t, uint64_t page, uint64_t frame, nb_tick ready);
 void tlb_flush(struct tlb *t);
 uint64_t page_key(uint16_t process, uint64_t linear);
+uint64_t dtlb_key(unsigned lp, uint64_t key);
 uint64_t page_frame(struct nb_machine *m, uint64_t key);
-nb_tick page_walk(struct nb_machine *m, uint64_t key, nb_tick tick, bool code);
-nb_tick l2_read(struct nb_machine *m, uint64_t physical, nb_tick tick, enum bus_kind kind,
-                bool *missed);
-void l2_write(struct nb_machine *m, uint64_t physical, nb_tick tick);
-nb_tick bus_transaction(struct nb_machine *m, enum bus_kind kind, nb_tick tick);
+nb_tick page_walk(struct nb_machine *m, unsigned who, uint64_t key, nb_tick tick, bool code);
+nb_tick l2_read(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick,
+                enum bus_kind kind, bool *missed);
+void l2_write(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick);
+nb_tick bus_transaction(struct nb_machine *m, unsigned who, enum bus_kind kind, nb_tick tick);
 nb_clock bus_cycle(struct nb_machine *m);
 bool map_add(struct nb_machine *m, struct page_map *map, uint64_t key, uint64_t value);
 bool map_find(const struct page_map *map, uint64_t key, uint64_t *value);
@@ -510,6 +599,6 @@ void smc_executed(struct nb_machine *m, uint16_t process, uint64_t linear);
 nb_clock retire_cycle(struct nb_machine *m);
 
 /* clear.c */
-void machine_clear(struct nb_machine *m, uint32_t last_dyn, unsigned cause_bit);
+void machine_clear(struct nb_machine *m, struct lp *lp, uint32_t last_dyn, unsigned cause_bit);
 
 #endif

@@ -41,11 +41,12 @@ bool nb_params_check(const struct nb_params *params, char why[256]);
 
 /* One executed instruction, as traces/source.h describes it. */
 struct nb_instruction {
-    uint32_t code; /* dense number of the static instruction */
+    uint64_t serial; /* the input's count of instructions given: by it the input knows it again */
+    uint32_t code;   /* dense number of the static instruction, among those of its input */
     uint32_t repetitions;
     uint64_t ip, next_ip;
-    uint16_t process;
-    uint8_t flags; /* NB_INSTRUCTION_* */
+    uint16_t process; /* address space, 0 to 7FFFH; the same one wherever the number is the same */
+    uint8_t flags;    /* NB_INSTRUCTION_* */
     uint8_t length;
     uint8_t access_count;
     struct nb_access {
@@ -57,14 +58,24 @@ struct nb_instruction {
 enum {
     NB_INSTRUCTION_BACKWARD = 1,
     NB_INSTRUCTION_INTERRUPTED = 2,
-    NB_INSTRUCTION_SYSTEM_CALL = 4
+    NB_INSTRUCTION_SYSTEM_CALL = 4,
+    NB_INSTRUCTION_KERNEL = 8 /* executes at CPL 0; else CPL 3 */
 };
 
-enum nb_input_result { NB_INPUT_OK, NB_INPUT_END };
+enum nb_input_result {
+    NB_INPUT_OK,
+    NB_INPUT_END, /* final */
+    /* The next instruction reads or writes the clock or counters: the machine retires all that came
+     * before and asks again. */
+    NB_INPUT_SYNC,
+    /* Nothing to run at present: the logical processor halts and asks again later. Not to be
+     * answered when it could never change. */
+    NB_INPUT_IDLE
+};
 
 struct nb_input {
     void *context;
-    /* The next instruction of the right path, in *OUT. END is final. */
+    /* The next instruction of the right path, in *OUT. */
     enum nb_input_result (*next)(void *context, struct nb_instruction *out);
     /* Code bytes at IP as known so far; 0 when unknown. */
     size_t (*code_at)(void *context, uint16_t process, uint64_t ip, uint8_t bytes[15]);
@@ -87,14 +98,17 @@ enum nb_stop {
 };
 
 struct nb_machine;
-/* A machine in its reset state, or NULL when memory is short or the decoder cannot start. PMU and
- * INPUT must outlive it. */
+/* A machine in its reset state, or NULL when memory is short or the decoder cannot start. It has
+ * INPUT_COUNT (1 or 2) logical processors with an input each. PMU and what the INPUTS need must
+ * outlive it. */
 struct nb_machine *nb_new(const struct nb_params *params, struct p4pmu *pmu,
-                          const struct nb_input *input);
+                          const struct nb_input *inputs, unsigned input_count);
 void nb_free(struct nb_machine *machine);
 /* Run until the input ends or INSTRUCTIONS more have retired. May be called again after LIMIT. */
 enum nb_stop nb_run(struct nb_machine *machine, uint64_t instructions);
-const struct nb_stats *nb_stats(const struct nb_machine *machine);
+/* Of the whole machine; of one logical processor as far as it belongs to one. */
+const struct nb_stats *nb_stats(struct nb_machine *machine);
+const struct nb_stats *nb_lp_stats(const struct nb_machine *machine, unsigned lp);
 /* Take each clock by itself instead of passing clocks in which nothing can happen in one step.
  * Slower; the results must be the same, which tests verify. */
 void nb_step_each_clock(struct nb_machine *machine, bool each);

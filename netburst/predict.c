@@ -83,12 +83,18 @@ static struct btb_entry *btb_make(struct btb *b, uint64_t ip)
     return oldest;
 }
 
-static struct btb_entry *known(struct nb_machine *m, uint64_t ip)
+/* BTB entries belong to a logical processor. */
+static uint64_t tagged(const struct lp *lp, uint64_t ip)
+{
+    return ip ^ (uint64_t)lp->number << 63;
+}
+
+static struct btb_entry *known(struct nb_machine *m, struct lp *lp, uint64_t ip)
 {
     struct btb_entry *e = NULL;
-    if (m->fe.mode == FE_DELIVER)
-        e = btb_find(&m->bp.trace, ip);
-    return e ? e : btb_find(&m->bp.front_end, ip);
+    if (lp->fe.mode == FE_DELIVER)
+        e = btb_find(&m->bp.trace, tagged(lp, ip));
+    return e ? e : btb_find(&m->bp.front_end, tagged(lp, ip));
 }
 
 static uint8_t *pattern_of(struct nb_machine *m, uint64_t ip, uint32_t history)
@@ -108,53 +114,55 @@ static bool static_taken(const struct nb_code *code)
     return code->target <= code->ip;
 }
 
-static bool conditional_taken(struct nb_machine *m, const struct nb_code *code, bool *was_known)
+static bool conditional_taken(struct nb_machine *m, struct lp *lp, const struct nb_code *code,
+                              bool *was_known)
 {
-    const struct btb_entry *e = known(m, code->ip);
+    const struct btb_entry *e = known(m, lp, code->ip);
     *was_known = e != NULL;
     if (!e)
         return static_taken(code);
     bool bias = e->bias >= 2;
-    bool agree = *pattern_of(m, code->ip, m->bp.history) >= 2;
+    bool agree = *pattern_of(m, code->ip, lp->past.history) >= 2;
     return agree ? bias : !bias;
 }
 
-static uint64_t pop_return(struct predictor *bp, uint32_t entries)
+static uint64_t pop_return(struct past *past, uint32_t entries)
 {
-    bp->return_top = (uint8_t)((bp->return_top + entries - 1) % entries);
-    return bp->return_address[bp->return_top];
+    past->return_top = (uint8_t)((past->return_top + entries - 1) % entries);
+    return past->return_address[past->return_top];
 }
 
-static void push_return(struct predictor *bp, uint32_t entries, uint64_t address)
+static void push_return(struct past *past, uint32_t entries, uint64_t address)
 {
-    bp->return_address[bp->return_top] = address;
-    bp->return_top = (uint8_t)((bp->return_top + 1) % entries);
+    past->return_address[past->return_top] = address;
+    past->return_top = (uint8_t)((past->return_top + 1) % entries);
 }
 
 /* Where the front end believes CODE goes next. *WAS_KNOWN: a BTB or the return stack said so, not a
  * static rule. */
-uint64_t predict_next(struct nb_machine *m, const struct nb_code *code, bool *was_known)
+uint64_t predict_next(struct nb_machine *m, struct lp *lp, const struct nb_code *code,
+                      bool *was_known)
 {
     uint64_t after = code->ip + code->length;
     const struct btb_entry *e;
     *was_known = true;
     switch ((enum nb_branch)code->branch) {
     case NB_BRANCH_CONDITIONAL:
-        return conditional_taken(m, code, was_known) ? code->target : after;
+        return conditional_taken(m, lp, code, was_known) ? code->target : after;
     case NB_BRANCH_JUMP:
-        *was_known = known(m, code->ip) != NULL;
+        *was_known = known(m, lp, code->ip) != NULL;
         return code->target;
     case NB_BRANCH_CALL:
-        *was_known = known(m, code->ip) != NULL;
-        push_return(&m->bp, m->p.return_stack, after);
+        *was_known = known(m, lp, code->ip) != NULL;
+        push_return(&lp->past, m->p.return_stack, after);
         return code->target;
     case NB_BRANCH_RETURN:
-        return pop_return(&m->bp, m->p.return_stack);
+        return pop_return(&lp->past, m->p.return_stack);
     case NB_BRANCH_INDIRECT_CALL:
-        push_return(&m->bp, m->p.return_stack, after);
+        push_return(&lp->past, m->p.return_stack, after);
         /* fall through */
     case NB_BRANCH_INDIRECT_JUMP:
-        e = known(m, code->ip);
+        e = known(m, lp, code->ip);
         *was_known = e != NULL;
         return e ? e->target : after;
     case NB_BRANCH_NONE:
@@ -165,12 +173,13 @@ uint64_t predict_next(struct nb_machine *m, const struct nb_code *code, bool *wa
 }
 
 /* The front end's history follows what it believes (or, after a repair, what happened). */
-void predict_follow(struct nb_machine *m, const struct nb_code *code, bool taken)
+void predict_follow(const struct nb_machine *m, struct lp *lp, const struct nb_code *code,
+                    bool taken)
 {
     if (code->branch != NB_BRANCH_CONDITIONAL)
         return;
     uint32_t mask = m->p.history_bits >= 32 ? ~0u : (1u << m->p.history_bits) - 1;
-    m->bp.history = ((m->bp.history << 1) | (taken ? 1u : 0u)) & mask;
+    lp->past.history = ((lp->past.history << 1) | (taken ? 1u : 0u)) & mask;
 }
 
 static void count(uint8_t *counter, bool up)
@@ -181,13 +190,13 @@ static void count(uint8_t *counter, bool up)
         (*counter)--;
 }
 
-static void learn_in(struct btb *b, const struct dyn *d)
+static void learn_in(struct btb *b, uint64_t ip, const struct dyn *d)
 {
-    struct btb_entry *e = btb_find(b, d->code->ip);
+    struct btb_entry *e = btb_find(b, ip);
     if (!e && !d->taken)
         return;
     if (!e)
-        e = btb_make(b, d->code->ip);
+        e = btb_make(b, ip);
     e->used = ++b->stamp;
     count(&e->bias, d->taken);
     if (d->taken)
@@ -195,16 +204,16 @@ static void learn_in(struct btb *b, const struct dyn *d)
 }
 
 /* A right-path branch retires: the tables learn. */
-void predict_retire(struct nb_machine *m, const struct dyn *d)
+void predict_retire(struct nb_machine *m, struct lp *lp, const struct dyn *d)
 {
     const struct nb_code *code = d->code;
     if (code->branch == NB_BRANCH_FAR || code->branch == NB_BRANCH_RETURN)
         return;
     if (code->branch == NB_BRANCH_CONDITIONAL) {
-        const struct btb_entry *e = btb_find(&m->bp.front_end, code->ip);
+        const struct btb_entry *e = btb_find(&m->bp.front_end, tagged(lp, code->ip));
         if (e)
             count(pattern_of(m, code->ip, d->history), (e->bias >= 2) == d->taken);
     }
-    learn_in(&m->bp.front_end, d);
-    learn_in(&m->bp.trace, d);
+    learn_in(&m->bp.front_end, tagged(lp, code->ip), d);
+    learn_in(&m->bp.trace, tagged(lp, code->ip), d);
 }

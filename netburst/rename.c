@@ -15,11 +15,11 @@
 
 #define X87_REGISTERS 8u
 
-static unsigned logical(const struct nb_machine *m, unsigned reg)
+static unsigned logical(const struct lp *lp, unsigned reg)
 {
     if (reg < NB_REG_ST || reg >= NB_REG_ST + X87_REGISTERS)
         return reg;
-    return NB_REG_ST + ((reg - NB_REG_ST + m->x87_top) & (X87_REGISTERS - 1));
+    return NB_REG_ST + ((reg - NB_REG_ST + lp->x87_top) & (X87_REGISTERS - 1));
 }
 
 static bool is_fp(unsigned reg)
@@ -64,33 +64,34 @@ static bool queue_full(const struct queue *q, uint32_t limit)
     return q->tail - q->head >= limit;
 }
 
-static enum stall stall_of(const struct nb_machine *m, const struct fetched *f, const struct dyn *d)
+static enum stall stall_of(const struct nb_machine *m, const struct lp *lp, const struct fetched *f,
+                           const struct dyn *d)
 {
     const struct nb_uop *uop = f->uop;
     unsigned entries = uop->address_part ? 2 : 1;
-    if (m->rob_tail - m->rob_head + entries > m->p.rob)
+    if (lp->rob_tail - lp->rob_head + entries > m->p.rob)
         return STALL_ROB;
     if (f->first && (d->code->flags & NB_CODE_SERIALIZING) &&
-        (m->rob_head != m->rob_tail || m->store_head != m->store_tail))
+        (lp->rob_head != lp->rob_tail || lp->store_head != lp->store_tail))
         return STALL_ORDER;
     if (!registers_free(m, uop))
         return STALL_REGISTERS;
-    if (uop->kind == NB_UOP_LOAD && m->loads_in_flight >= m->p.load_buffers)
+    if (uop->kind == NB_UOP_LOAD && lp->loads_in_flight >= m->p.load_buffers)
         return STALL_LOADS;
-    if (is_store(uop) && m->store_tail - m->store_head >= m->p.store_buffers &&
-        !store_has_entry(m, f->dyn, f->element, uop->access))
+    if (is_store(uop) && lp->store_tail - lp->store_head >= m->p.store_buffers &&
+        !store_has_entry(lp, f->dyn, f->element, uop->access))
         return STALL_STORES;
-    if (uop->address_part && queue_full(&m->memory_queue, m->p.memory_queue))
+    if (uop->address_part && queue_full(&lp->memory_queue, m->p.memory_queue))
         return STALL_QUEUE;
-    if (memory_uop(uop) ? queue_full(&m->memory_queue, m->p.memory_queue)
-                        : queue_full(&m->general_queue, m->p.general_queue))
+    if (memory_uop(uop) ? queue_full(&lp->memory_queue, m->p.memory_queue)
+                        : queue_full(&lp->general_queue, m->p.general_queue))
         return STALL_QUEUE;
     return STALL_NONE;
 }
 
-static void add_source(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+static void add_source(struct nb_machine *m, struct lp *lp, struct rob_entry *e, uint64_t sequence)
 {
-    struct rob_entry *producer = rob_at(m, sequence);
+    struct rob_entry *producer = rob_at(lp, sequence);
     unsigned slot = e->sources++;
     e->source[slot] = sequence;
     if (producer->state == ROB_DISPATCHED) {
@@ -102,7 +103,7 @@ static void add_source(struct nb_machine *m, struct rob_entry *e, uint64_t seque
     e->pending++;
 }
 
-static void rename_sources(struct nb_machine *m, struct rob_entry *e)
+static void rename_sources(struct nb_machine *m, struct lp *lp, struct rob_entry *e)
 {
     if (e->uop->flags & NB_UOP_BREAKS_DEPENDENCE)
         return;
@@ -111,157 +112,183 @@ static void rename_sources(struct nb_machine *m, struct rob_entry *e)
         unsigned reg = e->uop->source[i];
         if (reg == NB_REG_NONE)
             continue;
-        uint64_t sequence = m->rat[logical(m, reg)];
-        if (sequence >= m->rob_head)
-            add_source(m, e, sequence);
+        uint64_t sequence = lp->rat[logical(lp, reg)];
+        if (sequence >= lp->rob_head)
+            add_source(m, lp, e, sequence);
     }
 }
 
-static void rename_results(struct nb_machine *m, const struct rob_entry *e, uint64_t sequence)
+static void rename_results(struct nb_machine *m, struct lp *lp, const struct rob_entry *e)
 {
     const struct nb_uop *uop = e->uop;
     if (uop->result != NB_REG_NONE) {
-        m->rat[logical(m, uop->result)] = sequence;
+        lp->rat[logical(lp, uop->result)] = e->sequence;
         if (is_fp(uop->result))
             m->fp_in_flight++;
         else
             m->integer_in_flight++;
     }
     if (uop->result2 != NB_REG_NONE)
-        m->rat[logical(m, uop->result2)] = sequence;
+        lp->rat[logical(lp, uop->result2)] = e->sequence;
 }
 
-static void x87_before(struct nb_machine *m, const struct nb_code *code)
+/* A register is committed, or its uop thrown out. */
+void registers_release(struct nb_machine *m, const struct nb_uop *uop)
+{
+    if (uop->result == NB_REG_NONE)
+        return;
+    if (is_fp(uop->result))
+        m->fp_in_flight--;
+    else
+        m->integer_in_flight--;
+}
+
+static void x87_before(struct lp *lp, const struct nb_code *code)
 {
     if (code->flags & NB_CODE_X87_PUSH)
-        m->x87_top = (uint8_t)((m->x87_top - 1) & (X87_REGISTERS - 1));
+        lp->x87_top = (uint8_t)((lp->x87_top - 1) & (X87_REGISTERS - 1));
 }
 
-static void x87_after(struct nb_machine *m, const struct nb_code *code)
+static void x87_after(struct lp *lp, const struct nb_code *code)
 {
     if (code->flags & NB_CODE_FXCH) {
-        uint64_t *a = &m->rat[logical(m, NB_REG_ST)];
-        uint64_t *b = &m->rat[logical(m, NB_REG_ST + code->fxch)];
+        uint64_t *a = &lp->rat[logical(lp, NB_REG_ST)];
+        uint64_t *b = &lp->rat[logical(lp, NB_REG_ST + code->fxch)];
         uint64_t swap = *a;
         *a = *b;
         *b = swap;
     }
     unsigned pops = code->flags & NB_CODE_X87_POP2 ? 2 : code->flags & NB_CODE_X87_POP ? 1 : 0;
-    m->x87_top = (uint8_t)((m->x87_top + pops) & (X87_REGISTERS - 1));
+    lp->x87_top = (uint8_t)((lp->x87_top + pops) & (X87_REGISTERS - 1));
 }
 
-static void save_table(struct nb_machine *m)
+static void save_table(struct lp *lp)
 {
-    memcpy(m->saved_rat, m->rat, sizeof m->rat);
-    m->saved_x87_top = m->x87_top;
-    m->have_saved = true;
+    memcpy(lp->saved_rat, lp->rat, sizeof lp->rat);
+    lp->saved_x87_top = lp->x87_top;
+    lp->have_saved = true;
 }
 
 /* The mispredicted branch resolved: rename on as if nothing had been allocated behind it. */
-void rename_restore(struct nb_machine *m)
+void rename_restore(struct lp *lp)
 {
-    if (!m->have_saved)
+    if (!lp->have_saved)
         return;
-    memcpy(m->rat, m->saved_rat, sizeof m->rat);
-    m->x87_top = m->saved_x87_top;
-    m->have_saved = false;
+    memcpy(lp->rat, lp->saved_rat, sizeof lp->rat);
+    lp->x87_top = lp->saved_x87_top;
+    lp->have_saved = false;
 }
 
-static void front_end_tag(struct nb_machine *m, struct rob_entry *e)
+static void front_end_tag(struct nb_machine *m, struct lp *lp, struct rob_entry *e)
 {
     if (e->uop->kind == NB_UOP_LOAD)
-        e->front_end_tag = p4pmu_front_end_tag(m->pmu, 1u << 1, m->who);
+        e->front_end_tag = p4pmu_front_end_tag(m->pmu, 1u << 1, e->who);
     else if (e->uop->kind == NB_UOP_STORE_DATA) /* one tag a store: the data uop (model choice) */
-        e->front_end_tag = p4pmu_front_end_tag(m->pmu, 1u << 2, m->who);
+        e->front_end_tag = p4pmu_front_end_tag(m->pmu, 1u << 2, e->who);
     if (e->front_end_tag)
-        dyn_at(m, e->dyn)->tagged = true;
+        dyn_at(lp, e->dyn)->tagged = true;
 }
 
-static void take_buffers(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+static void take_buffers(struct lp *lp, struct rob_entry *e)
 {
     if (e->uop->kind == NB_UOP_LOAD)
-        m->loads_in_flight++;
+        lp->loads_in_flight++;
     else if (is_store(e->uop))
-        store_allocate(m, e, sequence);
+        store_allocate(lp, e);
 }
 
-static void enqueue(struct nb_machine *m, const struct nb_uop *uop, uint64_t sequence)
+static void enqueue(struct nb_machine *m, struct lp *lp, const struct nb_uop *uop,
+                    uint64_t sequence)
 {
-    struct queue *q = memory_uop(uop) ? &m->memory_queue : &m->general_queue;
+    struct queue *q = memory_uop(uop) ? &lp->memory_queue : &lp->general_queue;
     size_t at = q->tail++ & (NB_QUEUE_RING - 1);
     q->rob[at] = sequence;
     q->eligible[at] = m->now + m->p.rename_stages + 1;
 }
 
-static struct rob_entry *enter(struct nb_machine *m, const struct fetched *f,
+static struct rob_entry *enter(struct nb_machine *m, struct lp *lp, const struct fetched *f,
                                const struct nb_uop *uop, bool companion)
 {
-    uint64_t sequence = m->rob_tail++;
-    struct rob_entry *e = rob_at(m, sequence);
+    uint64_t sequence = lp->rob_tail++;
+    struct rob_entry *e = rob_at(lp, sequence);
+    const struct dyn *d = dyn_at(lp, f->dyn);
     *e = (struct rob_entry){.uop = uop,
+                            .sequence = sequence,
+                            .age = m->age++,
                             .dyn = f->dyn,
                             .element = f->element,
-                            .bogus = dyn_at(m, f->dyn)->bogus,
+                            .lp = lp->number,
+                            .who = d->who,
+                            .bogus = d->bogus,
                             .companion = companion,
                             .valid = NB_NEVER,
                             .complete = NB_NEVER,
                             .promise = NB_NEVER};
-    rename_sources(m, e);
-    rename_results(m, e, sequence);
-    take_buffers(m, e, sequence);
-    enqueue(m, uop, sequence);
+    rename_sources(m, lp, e);
+    rename_results(m, lp, e);
+    take_buffers(lp, e);
+    enqueue(m, lp, uop, sequence);
     return e;
 }
 
-static void allocate(struct nb_machine *m, const struct fetched *f, const struct dyn *d)
+static void allocate(struct nb_machine *m, struct lp *lp, const struct fetched *f,
+                     const struct dyn *d)
 {
     if (f->first)
-        x87_before(m, d->code);
+        x87_before(lp, d->code);
     if (f->uop->address_part)
-        enter(m, f, f->uop->address_part, true);
-    struct rob_entry *e = enter(m, f, f->uop, false);
+        enter(m, lp, f, f->uop->address_part, true);
+    struct rob_entry *e = enter(m, lp, f, f->uop, false);
     e->first = f->first;
     e->last = f->last;
-    front_end_tag(m, e);
+    front_end_tag(m, lp, e);
     if (!f->last)
         return;
-    x87_after(m, d->code);
+    x87_after(lp, d->code);
     if (d->mispredicted && !d->bogus)
-        save_table(m);
+        save_table(lp);
 }
 
-static void show_stall(struct nb_machine *m, bool stores)
+static void show_stall(struct nb_machine *m, struct lp *lp, bool stores)
 {
-    if (stores == m->stall_posted)
+    if (stores == lp->stall_posted)
         return;
-    m->stall_posted = stores;
-    p4pmu_level(m->pmu, P4PMU_EV_resource_stall, 1u << 5, m->who, stores);
+    lp->stall_posted = stores;
+    p4pmu_level(m->pmu, P4PMU_EV_resource_stall, 1u << 5, lp->who, stores);
 }
 
-nb_clock allocate_cycle(struct nb_machine *m)
+static nb_clock allocate_some(struct nb_machine *m, struct lp *lp)
 {
     nb_clock next = m->now + 1;
     enum stall stall = STALL_NONE;
     for (unsigned n = 0; n < m->p.allocate_width; n++) {
-        if (m->fetched_head == m->fetched_tail) {
+        if (lp->fetched_head == lp->fetched_tail) {
             next = NB_NEVER;
             break;
         }
-        const struct fetched *f = &m->fetched[m->fetched_head & (NB_QUEUE_RING - 1)];
+        const struct fetched *f = &lp->fetched[lp->fetched_head & (NB_QUEUE_RING - 1)];
         if (f->ready > m->now) {
             next = f->ready;
             break;
         }
-        const struct dyn *d = dyn_at(m, f->dyn);
-        stall = stall_of(m, f, d);
+        const struct dyn *d = dyn_at(lp, f->dyn);
+        stall = stall_of(m, lp, f, d);
         if (stall != STALL_NONE) {
             next = NB_NEVER; /* until another stage frees it */
             break;
         }
-        allocate(m, f, d);
+        allocate(m, lp, f, d);
         m->active = true;
-        m->fetched_head++;
+        lp->fetched_head++;
     }
-    show_stall(m, stall == STALL_STORES);
+    show_stall(m, lp, stall == STALL_STORES);
+    return next;
+}
+
+nb_clock allocate_cycle(struct nb_machine *m)
+{
+    nb_clock next = NB_NEVER;
+    for (unsigned i = 0; i < m->lps; i++)
+        next = min64(next, allocate_some(m, &m->lp[i]));
     return next;
 }

@@ -25,6 +25,8 @@
  */
 #include "machine.h"
 
+#include <string.h>
+
 static nb_tick loop_ticks(const struct nb_machine *m, const struct nb_uop *uop)
 {
     bool slow = uop->scheduler == NB_SCHED_SLOW || uop->scheduler == NB_SCHED_FP_MOVE;
@@ -105,10 +107,11 @@ static nb_tick result_ticks(const struct nb_machine *m, const struct nb_uop *uop
  * round. */
 nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick)
 {
+    struct lp *lp = lp_of(m, e);
     for (unsigned i = 0; i < e->sources; i++) {
-        if (e->source[i] < m->rob_head)
+        if (e->source[i] < lp->rob_head)
             continue;
-        const struct rob_entry *producer = rob_at(m, e->source[i]);
+        const struct rob_entry *producer = rob_at(lp, e->source[i]);
         if (producer->valid > tick)
             tick = replay_pass(producer->promise + crossing(producer->uop, e->uop), tick,
                                loop_ticks(m, producer->uop));
@@ -173,21 +176,18 @@ static void post_executions(struct nb_machine *m, struct rob_entry *e, uint64_t 
     if (!fp_class || !passes)
         return;
     enum p4pmu_event event = class_event[fp_class];
-    post(m, event, class_bits(fp_class), passes > 15 ? 15u : (unsigned)passes);
-    e->execution_tags |= (uint8_t)p4pmu_execution_tags(m->pmu, event, class_bits(fp_class), m->who);
+    post(m, e->who, event, class_bits(fp_class), passes > 15 ? 15u : (unsigned)passes);
+    e->execution_tags |= (uint8_t)p4pmu_execution_tags(m->pmu, event, class_bits(fp_class), e->who);
 }
 
-static void look(struct nb_machine *m, struct rob_entry *e, uint64_t sequence);
+static void look(struct nb_machine *m, struct rob_entry *e);
 
 static void tell_validity(struct nb_machine *m, struct rob_entry *e)
 {
     for (uint16_t w = take_list(e); w;) {
         struct rob_entry *consumer = &m->rob[(w - 1u) / NB_UOP_SOURCES];
         w = consumer->next_waiter[(w - 1u) % NB_UOP_SOURCES];
-        /* the consumer's sequence number is the one in the window that falls on its ring place */
-        uint64_t index = (uint64_t)(consumer - m->rob);
-        uint64_t sequence = m->rob_head + ((index - m->rob_head) & (NB_ROB_RING - 1));
-        look(m, consumer, sequence);
+        look(m, consumer);
     }
 }
 
@@ -199,21 +199,22 @@ static nb_clock resolve_clock(const struct nb_machine *m, nb_tick pass)
 /* The pass at PASS succeeds: from here everything about E is known. */
 static void settle(struct nb_machine *m, struct rob_entry *e, nb_tick pass)
 {
+    struct lp *lp = lp_of(m, e);
     nb_tick loop = loop_ticks(m, e->uop);
     uint64_t passes = (pass - e->dispatched) / loop;
     if (passes) {
-        m->stats.replays += passes;
+        lp->stats.replays += passes;
         take_slots(m, e, pass);
         post_executions(m, e, passes);
     }
     e->valid = pass + result_ticks(m, e->uop);
     m->active = true;
     e->complete = (e->valid + 1) / 2 + m->p.execute_stages + 1;
-    if (e->uop->kind == NB_UOP_STORE_DATA && e->buffer >= m->store_head)
-        store_at(m, e->buffer)->data_tick = pass;
-    if (e->uop->kind == NB_UOP_BRANCH && m->misprediction && e->dyn == m->misprediction_dyn &&
+    if (e->uop->kind == NB_UOP_STORE_DATA && e->buffer >= lp->store_head)
+        store_at(lp, e->buffer)->data_tick = pass;
+    if (e->uop->kind == NB_UOP_BRANCH && lp->misprediction && e->dyn == lp->misprediction_dyn &&
         e->last)
-        m->resolve_at = resolve_clock(m, pass);
+        lp->resolve_at = resolve_clock(m, pass);
     tell_validity(m, e);
 }
 
@@ -221,11 +222,12 @@ static void settle(struct nb_machine *m, struct rob_entry *e, nb_tick pass)
  * unknown. */
 static nb_tick sources_valid(struct nb_machine *m, struct rob_entry *e)
 {
+    struct lp *lp = lp_of(m, e);
     nb_tick valid = 0;
     for (unsigned i = 0; i < e->sources; i++) {
-        if (e->source[i] < m->rob_head)
+        if (e->source[i] < lp->rob_head)
             continue;
-        struct rob_entry *producer = rob_at(m, e->source[i]);
+        struct rob_entry *producer = rob_at(lp, e->source[i]);
         if (producer->valid == NB_NEVER) {
             e->next_waiter[i] = producer->waiter;
             producer->waiter = (uint16_t)((size_t)(e - m->rob) * NB_UOP_SOURCES + i + 1);
@@ -237,7 +239,7 @@ static nb_tick sources_valid(struct nb_machine *m, struct rob_entry *e)
 }
 
 /* Find out which pass of E succeeds, as far as that is known now. */
-static void look(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+static void look(struct nb_machine *m, struct rob_entry *e)
 {
     nb_tick loop = loop_ticks(m, e->uop);
     nb_tick valid = sources_valid(m, e);
@@ -252,7 +254,7 @@ static void look(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
             wheel_put(m, e, pass);
             return;
         }
-        nb_tick again, done = load_execute(m, e, sequence, pass, loop, &again);
+        nb_tick again, done = load_execute(m, e, pass, loop, &again);
         if (done == NB_NEVER) {
             pass = replay_pass(pass, max64(again, pass + 1), loop);
             take_slots(m, e, pass);
@@ -269,7 +271,7 @@ static void look(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
 }
 
 /* E dispatches for the first time. */
-void replay_first_pass(struct nb_machine *m, struct rob_entry *e, uint64_t sequence, nb_tick tick)
+void replay_first_pass(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
 {
     m->active = true;
     e->state = ROB_DISPATCHED;
@@ -278,7 +280,7 @@ void replay_first_pass(struct nb_machine *m, struct rob_entry *e, uint64_t seque
     e->promise = tick + result_ticks(m, e->uop);
     tell_promise(m, e);
     post_executions(m, e, 1);
-    look(m, e, sequence);
+    look(m, e);
 }
 
 /* Loads whose next pass is at TICK look at memory again. */
@@ -292,14 +294,65 @@ void replay_look_again(struct nb_machine *m, nb_tick tick)
     m->wheel_map[bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
     while (w) {
         struct rob_entry *e = &m->rob[w - 1u];
-        uint64_t sequence = m->rob_head + (((uint64_t)(w - 1u) - m->rob_head) & (NB_ROB_RING - 1));
         w = e->wheel_next;
         m->wheel_count--;
         if (e->wheel_tick > tick)
             wheel_put(m, e, e->wheel_tick);
         else
-            look(m, e, sequence);
+            look(m, e);
     }
+}
+
+static void empty_wheel(struct nb_machine *m)
+{
+    memset(m->wheel, 0, sizeof m->wheel);
+    memset(m->wheel_map, 0, sizeof m->wheel_map);
+    m->wheel_count = 0;
+}
+
+/* Only LP's uops are gone: those of the others stay in the wheel, in order. */
+static void leave_wheel(struct nb_machine *m, const struct lp *lp)
+{
+    for (size_t bucket = 0; bucket < NB_WHEEL_TICKS; bucket++) {
+        uint16_t *at = &m->wheel[bucket];
+        while (*at) {
+            struct rob_entry *e = &m->rob[*at - 1u];
+            if (e->lp == lp->number) {
+                *at = e->wheel_next;
+                m->wheel_count--;
+            } else {
+                at = &e->wheel_next;
+            }
+        }
+        if (!m->wheel[bucket])
+            m->wheel_map[bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
+    }
+}
+
+/* E goes on round its loop: until its time in the wheel, the pass that succeeds, or for ever as far
+ * as is known. */
+static void keep_slots(struct nb_machine *m, const struct rob_entry *e)
+{
+    nb_tick until = e->valid != NB_NEVER             ? e->valid - result_ticks(m, e->uop)
+                    : e->wheel_tick > 2 * m->now + 1 ? e->wheel_tick
+                                                     : NB_NEVER;
+    if (e->state == ROB_DISPATCHED && until > e->dispatched)
+        take_slots(m, e, until);
+}
+
+/* The uops of LP are thrown out. */
+void replay_forget(struct nb_machine *m, const struct lp *lp)
+{
+    memset(m->loop_busy, 0, sizeof m->loop_busy);
+    open_ports(m);
+    if (m->lps == 1) {
+        empty_wheel(m);
+        return;
+    }
+    leave_wheel(m, lp);
+    struct lp *other = &m->lp[lp->number ^ 1];
+    for (uint64_t sequence = other->rob_head; sequence < other->rob_tail; sequence++)
+        keep_slots(m, rob_at(other, sequence));
 }
 
 /* The next tick after AFTER at which a load looks again. */

@@ -19,8 +19,9 @@
 #define TYPE_INDIRECT      (1u << 4)
 #define SMCLEAR            (1u << 6)
 
-/* What one clock's group adds up to. */
+/* What one clock's group of uops, all of one logical processor and CPL, adds up to. */
 struct group {
+    unsigned who;
     unsigned uops[2];            /* right path, bogus */
     unsigned instructions[2][2]; /* right path or bogus; untagged, tagged */
     unsigned completed[2];       /* instructions whose last uop retired */
@@ -49,96 +50,87 @@ static unsigned branch_type(enum nb_branch branch)
     return 0;
 }
 
-static void retire_branch(struct nb_machine *m, const struct dyn *d)
+static void retire_branch(struct nb_machine *m, struct lp *lp, const struct dyn *d)
 {
     enum nb_branch branch = (enum nb_branch)d->code->branch;
-    m->stats.branches++;
-    m->stats.mispredicted_branches += d->mispredicted;
+    lp->stats.branches++;
+    lp->stats.mispredicted_branches += d->mispredicted;
     unsigned direction =
         d->taken ? (d->mispredicted ? MMTM : MMTP) : (d->mispredicted ? MMNM : MMNP);
-    post(m, P4PMU_EV_branch_retired, direction, 1);
-    post(m, P4PMU_EV_retired_branch_type, branch_type(branch), 1);
+    post(m, d->who, P4PMU_EV_branch_retired, direction, 1);
+    post(m, d->who, P4PMU_EV_retired_branch_type, branch_type(branch), 1);
     if (d->mispredicted) {
-        post(m, P4PMU_EV_mispred_branch_retired, 1u << 0, 1);
-        post(m, P4PMU_EV_retired_mispred_branch_type, branch_type(branch), 1);
+        post(m, d->who, P4PMU_EV_mispred_branch_retired, 1u << 0, 1);
+        post(m, d->who, P4PMU_EV_retired_mispred_branch_type, branch_type(branch), 1);
     }
-    predict_retire(m, d);
+    predict_retire(m, lp, d);
 }
 
 static void retire_tags(struct nb_machine *m, struct rob_entry *e, const struct dyn *d,
                         struct group *g)
 {
     if (d->mispredicted && e->uop->kind == NB_UOP_BRANCH && !e->bogus &&
-        p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_MISPREDICT, false, m->who))
+        p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_MISPREDICT, false, e->who))
         e->replay_tag = true;
     g->front_end[e->bogus] += e->front_end_tag;
     g->replay[e->bogus] += e->replay_tag;
     if (e->execution_tags)
-        post(m, P4PMU_EV_execution_event,
+        post(m, d->who, P4PMU_EV_execution_event,
              e->bogus ? (unsigned)e->execution_tags << 4 : e->execution_tags, 1);
 }
 
-static void free_registers(struct nb_machine *m, const struct nb_uop *uop)
-{
-    if (uop->result == NB_REG_NONE)
-        return;
-    if (uop->result >= NB_REG_ST && uop->result < NB_REG_TEMP)
-        m->fp_in_flight--;
-    else
-        m->integer_in_flight--;
-}
-
-static void retire_memory(struct nb_machine *m, struct rob_entry *e, const struct dyn *d)
+static void retire_memory(struct nb_machine *m, struct lp *lp, struct rob_entry *e,
+                          const struct dyn *d)
 {
     if (e->uop->kind == NB_UOP_LOAD) {
-        m->loads_in_flight--;
-        m->stats.loads += !e->bogus;
+        lp->loads_in_flight--;
+        lp->stats.loads += !e->bogus;
         return;
     }
     if (e->uop->kind != NB_UOP_STORE_ADDRESS && e->uop->kind != NB_UOP_STORE_DATA)
         return;
     uint64_t linear;
     if (uop_access(m, e, &linear) && smc_hits(m, d->in.process, linear))
-        m->clear_after_instruction = true;
-    m->stats.stores += !e->bogus && e->uop->kind == NB_UOP_STORE_DATA;
-    store_retire(m, e);
+        lp->clear_after_instruction = true;
+    lp->stats.stores += !e->bogus && e->uop->kind == NB_UOP_STORE_DATA;
+    store_retire(lp, e);
 }
 
-static void follow_x87_top(struct nb_machine *m, const struct nb_code *code)
+static void follow_x87_top(struct lp *lp, const struct nb_code *code)
 {
-    unsigned top = m->retired_x87_top;
+    unsigned top = lp->retired_x87_top;
     top -= (code->flags & NB_CODE_X87_PUSH) != 0;
     top += code->flags & NB_CODE_X87_POP2 ? 2u : (code->flags & NB_CODE_X87_POP) != 0;
-    m->retired_x87_top = (uint8_t)(top & 7);
+    lp->retired_x87_top = (uint8_t)(top & 7);
 }
 
-static void retire_instruction(struct nb_machine *m, struct dyn *d)
+static void retire_instruction(struct nb_machine *m, struct lp *lp, struct dyn *d)
 {
-    m->stats.instructions++;
-    m->stats.approximate_instructions += (d->code->flags & NB_CODE_APPROXIMATE) != 0;
-    follow_x87_top(m, d->code);
+    lp->stats.instructions++;
+    lp->stats.approximate_instructions += (d->code->flags & NB_CODE_APPROXIMATE) != 0;
+    follow_x87_top(lp, d->code);
     if (d->code->branch != NB_BRANCH_NONE)
-        retire_branch(m, d);
+        retire_branch(m, lp, d);
 }
 
-static void retire_uop(struct nb_machine *m, struct rob_entry *e, struct group *g)
+static void retire_uop(struct nb_machine *m, struct lp *lp, struct rob_entry *e, struct group *g)
 {
-    struct dyn *d = dyn_at(m, e->dyn);
+    struct dyn *d = dyn_at(lp, e->dyn);
     g->uops[e->bogus] += !e->companion;
     if (e->first)
         g->instructions[e->bogus][d->tagged] += d->code->flags & NB_CODE_RETIRES_TWICE ? 2u : 1u;
     retire_tags(m, e, d, g);
-    free_registers(m, e->uop);
-    retire_memory(m, e, d);
-    m->rob_head++;
-    m->dyn_retired = e->dyn + (e->last ? 1u : 0u);
+    registers_release(m, e->uop);
+    retire_memory(m, lp, e, d);
+    lp->rob_head++;
+    lp->dyn_retired = e->dyn + (e->last ? 1u : 0u);
     g->completed[e->bogus] += e->last;
     if (!e->last || e->bogus)
         return;
-    retire_instruction(m, d);
-    if (m->clear_after_instruction) {
-        m->clear_after_instruction = false;
-        machine_clear(m, e->dyn, SMCLEAR);
+    retire_instruction(m, lp, d);
+    if (lp->clear_after_instruction) {
+        lp->clear_after_instruction = false;
+        machine_clear(m, lp, e->dyn, SMCLEAR);
     }
 }
 
@@ -147,50 +139,59 @@ static void post_group(struct nb_machine *m, const struct group *g)
     for (unsigned bogus = 0; bogus < 2; bogus++) {
         if (!g->uops[bogus])
             continue;
-        post(m, P4PMU_EV_uops_retired, 1u << bogus, g->uops[bogus]);
+        post(m, g->who, P4PMU_EV_uops_retired, 1u << bogus, g->uops[bogus]);
         for (unsigned tagged = 0; tagged < 2; tagged++)
             if (g->instructions[bogus][tagged])
-                post(m, P4PMU_EV_instr_retired, 1u << (2 * bogus + tagged),
+                post(m, g->who, P4PMU_EV_instr_retired, 1u << (2 * bogus + tagged),
                      g->instructions[bogus][tagged]);
         if (g->completed[bogus])
-            post(m, P4PMU_EV_instr_completed, 1u << bogus, g->completed[bogus]);
+            post(m, g->who, P4PMU_EV_instr_completed, 1u << bogus, g->completed[bogus]);
         if (g->front_end[bogus])
-            post(m, P4PMU_EV_front_end_event, 1u << bogus, g->front_end[bogus]);
+            post(m, g->who, P4PMU_EV_front_end_event, 1u << bogus, g->front_end[bogus]);
         if (g->replay[bogus])
-            post(m, P4PMU_EV_replay_event, 1u << bogus, g->replay[bogus]);
+            post(m, g->who, P4PMU_EV_replay_event, 1u << bogus, g->replay[bogus]);
     }
 }
 
-static bool must_be_first(struct nb_machine *m, const struct rob_entry *e)
+static bool must_be_first(struct nb_machine *m, const struct rob_entry *e, const struct group *g)
 {
-    return e->uop->kind == NB_UOP_BRANCH && !e->bogus && dyn_at(m, e->dyn)->taken;
+    return e->who != g->who || (e->uop->kind == NB_UOP_BRANCH && !e->bogus && dyn_of(m, e)->taken);
 }
 
-nb_clock retire_cycle(struct nb_machine *m)
+static nb_clock retire_some(struct nb_machine *m, struct lp *lp)
 {
     struct group g = {0};
     unsigned n = 0;
     bool any = false;
     nb_clock next = NB_NEVER;
-    while (n < m->p.retire_width && m->rob_head < m->rob_tail) {
-        struct rob_entry *e = rob_at(m, m->rob_head);
+    while (n < m->p.retire_width && lp->rob_head < lp->rob_tail) {
+        struct rob_entry *e = rob_at(lp, lp->rob_head);
         if (e->complete > m->now) {
             next = e->complete;
             break;
         }
-        if (n && must_be_first(m, e))
+        if (n && must_be_first(m, e, &g))
             break;
         n += !e->companion;
-        retire_uop(m, e, &g);
+        g.who = e->who;
+        retire_uop(m, lp, e, &g);
         any = true;
     }
     if (!any)
         return next;
     m->active = true;
     open_ports(m);
-    m->last_retire = m->now;
-    m->stats.uops += g.uops[0];
-    m->stats.bogus_uops += g.uops[1];
+    lp->last_retire = m->now;
+    lp->stats.uops += g.uops[0];
+    lp->stats.bogus_uops += g.uops[1];
     post_group(m, &g);
     return m->now + 1;
+}
+
+nb_clock retire_cycle(struct nb_machine *m)
+{
+    nb_clock next = NB_NEVER;
+    for (unsigned i = 0; i < m->lps; i++)
+        next = min64(next, retire_some(m, &m->lp[i]));
+    return next;
 }

@@ -49,9 +49,8 @@ void scheduler_wake(struct nb_machine *m, struct rob_entry *e)
         s->waits_for_order = true;
 }
 
-static bool enter(struct nb_machine *m, uint64_t sequence)
+static bool enter(struct nb_machine *m, struct rob_entry *e)
 {
-    struct rob_entry *e = rob_at(m, sequence);
     unsigned which = choose(m, e->uop);
     struct scheduler *s = &m->scheduler[which];
     uint16_t room = (uint16_t)(s->slots & ~s->occupied);
@@ -64,16 +63,17 @@ static bool enter(struct nb_machine *m, uint64_t sequence)
     s->occupied |= (uint16_t)(1u << e->slot);
     if (is_store_address(e->uop))
         s->store_addresses |= (uint16_t)(1u << e->slot);
-    if (sequence == m->rob_head)
+    if (is_oldest(m, e))
         open_ports(m);
-    s->rob[e->slot] = sequence;
+    s->entry[e->slot] = (uint16_t)(e - m->rob);
+    s->age[e->slot] = e->age;
     scheduler_wake(m, e);
     m->active = true;
     return true;
 }
 
 /* Move the oldest uops of Q; the next clock in which one more could move. */
-static nb_clock drain(struct nb_machine *m, struct queue *q)
+static nb_clock drain(struct nb_machine *m, struct lp *lp, struct queue *q)
 {
     for (unsigned n = 0; n < MOVES_PER_CLOCK; n++) {
         if (q->head == q->tail)
@@ -81,7 +81,7 @@ static nb_clock drain(struct nb_machine *m, struct queue *q)
         size_t at = q->head & (NB_QUEUE_RING - 1);
         if (q->eligible[at] > m->now)
             return q->eligible[at];
-        if (!enter(m, q->rob[at]))
+        if (!enter(m, rob_at(lp, q->rob[at])))
             return NB_NEVER; /* until a dispatch makes room */
         q->head++;
     }
@@ -90,8 +90,13 @@ static nb_clock drain(struct nb_machine *m, struct queue *q)
 
 nb_clock schedule_cycle(struct nb_machine *m)
 {
-    nb_clock memory = drain(m, &m->memory_queue);
-    return min64(memory, drain(m, &m->general_queue));
+    nb_clock next = NB_NEVER;
+    for (unsigned i = 0; i < m->lps; i++) {
+        struct lp *lp = &m->lp[i];
+        next = min64(next, drain(m, lp, &lp->memory_queue));
+        next = min64(next, drain(m, lp, &lp->general_queue));
+    }
+    return next;
 }
 
 static bool allowed(const struct nb_uop *uop, enum pick pick)
@@ -111,10 +116,11 @@ static bool allowed(const struct nb_uop *uop, enum pick pick)
 
 /* A fence or locked access waits until it is the oldest and every older store has left the store
  * buffer. */
-static bool in_order(const struct nb_machine *m, uint64_t sequence)
+static bool in_order(struct nb_machine *m, const struct rob_entry *e)
 {
-    return sequence == m->rob_head && (m->store_head == m->store_tail ||
-                                       m->store[m->store_head & (NB_STORES - 1)].rob >= sequence);
+    struct lp *lp = lp_of(m, e);
+    return e->sequence == lp->rob_head &&
+           (lp->store_head == lp->store_tail || store_at(lp, lp->store_head)->rob >= e->sequence);
 }
 
 /* When E may dispatch as far as its sources and its unit tell; a uop that could go at TICK must be
@@ -140,10 +146,10 @@ int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum
     bool order = false;
     for (unsigned left = s->candidates; left; left &= left - 1) {
         int slot = __builtin_ctz(left);
-        struct rob_entry *e = rob_at(m, s->rob[slot]);
+        struct rob_entry *e = &m->rob[s->entry[slot]];
         if (needs_order(e->uop)) {
             order = true;
-            if (!in_order(m, s->rob[slot]))
+            if (!in_order(m, e))
                 continue;
         }
         nb_tick ready = dispatchable(m, e, tick, pick);
@@ -151,7 +157,7 @@ int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum
         *kind = min64(*kind, ready);
         if (ready > tick || !allowed(e->uop, pick))
             continue;
-        if (best < 0 || s->rob[slot] < s->rob[best])
+        if (best < 0 || s->age[slot] < s->age[best])
             best = slot;
     }
     s->earliest[0] = earliest[0];
@@ -166,4 +172,23 @@ void scheduler_remove(struct scheduler *s, int slot)
     s->occupied &= others;
     s->candidates &= others;
     s->store_addresses &= others;
+}
+
+/* The uops of LP are thrown out. */
+void schedule_forget(struct nb_machine *m, struct lp *lp)
+{
+    lp->memory_queue.tail = lp->memory_queue.head;
+    lp->general_queue.tail = lp->general_queue.head;
+    for (unsigned i = 0; i < NB_SCHEDULERS; i++) {
+        struct scheduler *s = &m->scheduler[i];
+        for (unsigned left = s->occupied; left; left &= left - 1) {
+            int slot = __builtin_ctz(left);
+            if (m->rob[s->entry[slot]].lp == lp->number)
+                scheduler_remove(s, slot);
+        }
+        if (!s->candidates) {
+            s->earliest[0] = s->earliest[1] = NB_NEVER;
+            s->waits_for_order = false;
+        }
+    }
 }

@@ -20,32 +20,28 @@
 #define WCB_FULL_EVICT   (1u << 1)
 #define UNOWNED          NB_NEVER
 
-struct store *store_at(struct nb_machine *m, uint64_t position)
-{
-    return &m->store[position & (NB_STORES - 1)];
-}
-
 /* Whether the youngest entry is that of this write: a sister uop has made it. */
-bool store_has_entry(const struct nb_machine *m, uint32_t dyn, uint32_t element, uint8_t access)
+bool store_has_entry(const struct lp *lp, uint32_t dyn, uint32_t element, uint8_t access)
 {
-    const struct store *last = &m->store[(m->store_tail - 1) & (NB_STORES - 1)];
-    return m->store_tail > m->store_head && last->dyn == dyn && last->element == element &&
+    const struct store *last = &lp->store[(lp->store_tail - 1) & (NB_STORES - 1)];
+    return lp->store_tail > lp->store_head && last->dyn == dyn && last->element == element &&
            last->access == access && !last->retired;
 }
 
 /* E gets the entry of its write, a new one where it is the first of its uops. */
-void store_allocate(struct nb_machine *m, struct rob_entry *e, uint64_t sequence)
+void store_allocate(struct lp *lp, struct rob_entry *e)
 {
-    if (store_has_entry(m, e->dyn, e->element, e->uop->access)) {
-        e->buffer = m->store_tail - 1;
+    if (store_has_entry(lp, e->dyn, e->element, e->uop->access)) {
+        e->buffer = lp->store_tail - 1;
         return;
     }
-    e->buffer = m->store_tail++;
-    *store_at(m, e->buffer) =
-        (struct store){.rob = sequence,
+    e->buffer = lp->store_tail++;
+    *store_at(lp, e->buffer) =
+        (struct store){.rob = e->sequence,
                        .dyn = e->dyn,
                        .element = e->element,
                        .access = e->uop->access,
+                       .who = e->who,
                        .bogus = e->bogus,
                        .non_temporal = (e->uop->flags & NB_UOP_NON_TEMPORAL) != 0,
                        .address_tick = NB_NEVER,
@@ -56,55 +52,55 @@ static void store_split(struct nb_machine *m, struct rob_entry *e, uint64_t line
 {
     if ((linear & (m->p.l1_line - 1)) + size <= m->p.l1_line)
         return;
-    post(m, P4PMU_EV_store_port_replay, STORE_PORT_SPLIT, 1);
-    if (p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_SPLIT, true, m->who))
+    post(m, e->who, P4PMU_EV_store_port_replay, STORE_PORT_SPLIT, 1);
+    if (p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_SPLIT, true, e->who))
         e->replay_tag = true;
 }
 
 /* The address becomes known at TICK, after a walk when the data TLB misses. */
 void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
 {
-    struct store *s = store_at(m, e->buffer);
+    struct store *s = store_at(lp_of(m, e), e->buffer);
     uint64_t linear;
     const struct nb_access *a = uop_access(m, e, &linear);
     bool missed;
     s->address_tick = tick;
     if (!a) {
         if (e->bogus)
-            m->stats.wrong_path_accesses++;
+            stats_of(m, e->who)->wrong_path_accesses++;
         else
-            m->stats.missing_accesses++;
+            stats_of(m, e->who)->missing_accesses++;
         return;
     }
     s->linear = linear;
     s->size = a->size;
     nb_tick loop = 2 * (nb_tick)m->p.replay_loop_fast;
-    s->physical =
-        translate(m, linear, dyn_at(m, e->dyn)->in.process, &s->address_tick, loop, &missed);
-    if (missed && p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_DTLB_MISS, true, m->who))
+    s->physical = translate(m, e, linear, &s->address_tick, loop, &missed);
+    if (missed && p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_DTLB_MISS, true, e->who))
         e->replay_tag = true;
     store_split(m, e, linear, a->size);
 }
 
 /* A uop of a store retires: once address and data are both there the store may leave the buffer. A
  * bogus store may at once: the end of its wrong path may have cut off its other uop. */
-void store_retire(struct nb_machine *m, struct rob_entry *e)
+void store_retire(struct lp *lp, struct rob_entry *e)
 {
-    if (e->buffer < m->store_head)
+    if (e->buffer < lp->store_head)
         return;
-    struct store *s = store_at(m, e->buffer);
+    struct store *s = store_at(lp, e->buffer);
     if (s->bogus || (s->address_tick != NB_NEVER && s->data_tick != NB_NEVER))
         s->retired = true;
 }
 
-static void wc_evict(struct nb_machine *m, struct wc_buffer *b, unsigned why, nb_tick tick)
+static void wc_evict(struct nb_machine *m, unsigned who, struct wc_buffer *b, unsigned why,
+                     nb_tick tick)
 {
-    post(m, P4PMU_EV_WC_Buffer, why, 1);
+    post(m, who, P4PMU_EV_WC_Buffer, why, 1);
     uint64_t physical = b->line << m->l1.line_bits;
     if (b->ready == UNOWNED)
-        bus_transaction(m, BUS_WRITE_COMBINED, tick);
+        bus_transaction(m, who, BUS_WRITE_COMBINED, tick);
     else
-        l2_write(m, physical, tick);
+        l2_write(m, who, physical, tick);
     b->line = NB_NEVER;
 }
 
@@ -149,11 +145,11 @@ static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, ui
     bool missed;
     if (b->line != NB_NEVER) {
         if (b->ready != UNOWNED && b->ready > tick) {
-            post(m, P4PMU_EV_memory_cancel, CANCEL_RB_FULL, 1);
+            post(m, s->who, P4PMU_EV_memory_cancel, CANCEL_RB_FULL, 1);
             *retry = b->ready;
             return NULL;
         }
-        wc_evict(m, b, wc_complete(b, tick) ? WCB_EVICT : WCB_EVICT | WCB_FULL_EVICT, tick);
+        wc_evict(m, s->who, b, wc_complete(b, tick) ? WCB_EVICT : WCB_EVICT | WCB_FULL_EVICT, tick);
     }
     b->line = line;
     b->bytes = 0;
@@ -162,7 +158,7 @@ static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, ui
     else if (l2_owns(m, s->physical))
         b->ready = tick;
     else
-        b->ready = l2_read(m, s->physical, tick, BUS_OWNERSHIP, &missed);
+        b->ready = l2_read(m, s->who, s->physical, tick, BUS_OWNERSHIP, &missed);
     return b;
 }
 
@@ -172,7 +168,7 @@ static nb_tick write_out(struct nb_machine *m, const struct store *s, nb_tick ti
     uint64_t line = s->physical >> m->l1.line_bits;
     struct wc_buffer *b = wc_find(m, line);
     if (!b && !s->non_temporal && cache_find(&m->l1, s->physical) && l2_owns(m, s->physical)) {
-        l2_write(m, s->physical, tick);
+        l2_write(m, s->who, s->physical, tick);
         return NB_NEVER;
     }
     nb_tick retry = NB_NEVER;
@@ -183,32 +179,32 @@ static nb_tick write_out(struct nb_machine *m, const struct store *s, nb_tick ti
     b->used = ++m->l2.stamp;
     b->bytes |= byte_mask(m, s->physical, s->size);
     if (wc_complete(b, tick))
-        wc_evict(m, b, WCB_EVICT, tick);
+        wc_evict(m, s->who, b, WCB_EVICT, tick);
     return NB_NEVER;
 }
 
-static void leave(struct nb_machine *m, const struct store *s, nb_tick tick)
+static void leave(struct nb_machine *m, struct lp *lp, const struct store *s, nb_tick tick)
 {
     uint32_t interval = m->p.store_commit_clocks;
     if (s->size && (s->linear & (m->p.l1_line - 1)) + s->size > m->p.l1_line) {
-        post(m, P4PMU_EV_memory_complete, SPLIT_STORE_DONE, 1);
+        post(m, s->who, P4PMU_EV_memory_complete, SPLIT_STORE_DONE, 1);
         interval *= 2; /* two lines, two writes */
     }
-    m->store_head++;
+    lp->store_head++;
     m->active = true;
     m->store_next = tick + 2 * (nb_tick)interval;
 }
 
 /* The oldest retired store leaves; wrong-path entries just go. */
-nb_clock store_cycle(struct nb_machine *m)
+static nb_clock commit(struct nb_machine *m, struct lp *lp)
 {
     nb_tick tick = 2 * m->now;
-    while (m->store_head < m->store_tail) {
-        const struct store *s = store_at(m, m->store_head);
+    while (lp->store_head < lp->store_tail) {
+        const struct store *s = store_at(lp, lp->store_head);
         if (!s->retired)
             return NB_NEVER; /* until it retires */
         if (s->bogus || !s->size) {
-            m->store_head++;
+            lp->store_head++;
             m->active = true;
             continue;
         }
@@ -218,7 +214,15 @@ nb_clock store_cycle(struct nb_machine *m)
         if (retry != NB_NEVER)
             m->store_next = (retry + 1) & ~(nb_tick)1;
         else
-            leave(m, s, tick);
+            leave(m, lp, s, tick);
     }
     return NB_NEVER;
+}
+
+nb_clock store_cycle(struct nb_machine *m)
+{
+    nb_clock next = NB_NEVER;
+    for (unsigned i = 0; i < m->lps; i++)
+        next = min64(next, commit(m, &m->lp[i]));
+    return next;
 }

@@ -14,6 +14,7 @@
 
 #define PAGE_BITS     12
 #define KEY_NONE      NB_NEVER
+#define LP_BIT        47      /* above the page number of a 48-bit linear address */
 #define TABLE_PROCESS 0x8000u /* page tables are mapped under process numbers of their own */
 
 bool tlb_init(struct tlb *t, uint32_t sets, uint32_t ways)
@@ -77,6 +78,12 @@ struct tlb_entry *tlb_fill(struct tlb *t, uint64_t page, uint64_t frame, nb_tick
 uint64_t page_key(uint16_t process, uint64_t linear)
 {
     return ((uint64_t)process << 48) | ((linear >> PAGE_BITS) & ((UINT64_C(1) << 48) - 1));
+}
+
+/* The data TLB is shared, its entries belong to one logical processor. */
+uint64_t dtlb_key(unsigned lp, uint64_t key)
+{
+    return key | (uint64_t)lp << LP_BIT;
 }
 
 static size_t slot_of(const struct page_map *map, uint64_t key)
@@ -162,13 +169,13 @@ static uint64_t table_entry(struct nb_machine *m, uint64_t key, unsigned level)
 }
 
 /* A walk for KEY asked for at TICK: when it is done. */
-nb_tick page_walk(struct nb_machine *m, uint64_t key, nb_tick tick, bool code)
+nb_tick page_walk(struct nb_machine *m, unsigned who, uint64_t key, nb_tick tick, bool code)
 {
     bool missed;
-    post(m, P4PMU_EV_page_walk_type, code ? 1u << 1 : 1u << 0, 1);
+    post(m, who, P4PMU_EV_page_walk_type, code ? 1u << 1 : 1u << 0, 1);
     tick = max64(tick, m->walk_free);
-    tick = l2_read(m, table_entry(m, key, 1), tick, BUS_READ, &missed);
-    tick = l2_read(m, table_entry(m, key, 0), tick, BUS_READ, &missed);
+    tick = l2_read(m, who, table_entry(m, key, 1), tick, BUS_READ, &missed);
+    tick = l2_read(m, who, table_entry(m, key, 0), tick, BUS_READ, &missed);
     tick += 2 * (nb_tick)m->p.walk_clocks;
     m->walk_free = tick;
     return tick;

@@ -36,17 +36,18 @@ static struct trace_line *set_of(struct nb_machine *m, uint64_t ip)
     return &m->tc.line[((block + inside * SPREAD) & (m->p.tc_sets - 1)) * m->p.tc_ways];
 }
 
-const struct trace_line *tc_lookup(struct nb_machine *m, uint16_t process, uint64_t ip,
-                                   uint8_t from)
+const struct trace_line *tc_lookup(struct nb_machine *m, struct lp *lp, uint16_t process,
+                                   uint64_t ip, uint8_t from)
 {
     struct trace_line *set = set_of(m, ip);
     for (uint32_t way = 0; way < m->p.tc_ways; way++) {
-        if (set[way].ip == ip && set[way].from == from && set[way].process == process) {
+        if (set[way].ip == ip && set[way].from == from && set[way].process == process &&
+            set[way].lp == lp->number) {
             set[way].used = ++m->tc.stamp;
             return &set[way];
         }
     }
-    post(m, P4PMU_EV_BPU_fetch_request, 1u << 0, 1);
+    post(m, lp->who, P4PMU_EV_BPU_fetch_request, 1u << 0, 1);
     return NULL;
 }
 
@@ -57,7 +58,15 @@ static bool excludes(const struct nb_machine *m, const struct trace_line *a,
     return (a->ip & alias) == (b->ip & alias) && a->from == b->from;
 }
 
-void tc_insert(struct nb_machine *m, const struct trace_line *line)
+/* Nobody goes on delivering a line that is not there any more: PLACE, or all when NULL. */
+static void leave_lines(struct nb_machine *m, const struct trace_line *place)
+{
+    for (unsigned i = 0; i < m->lps; i++)
+        if (!place || m->lp[i].fe.line == place)
+            m->lp[i].fe.line = NULL;
+}
+
+void tc_insert(struct nb_machine *m, struct lp *lp, const struct trace_line *line)
 {
     struct trace_line *set = set_of(m, line->ip);
     struct trace_line *place = set;
@@ -72,13 +81,16 @@ void tc_insert(struct nb_machine *m, const struct trace_line *line)
             place->used = 0;
     }
     *place = *line;
+    place->lp = lp->number;
+    leave_lines(m, place);
     place->used = ++m->tc.stamp;
 }
 
-void tc_flush(struct nb_machine *m)
+void tc_flush(struct nb_machine *m, unsigned who)
 {
     size_t lines = (size_t)m->p.tc_sets * m->p.tc_ways;
     for (size_t i = 0; i < lines; i++)
         m->tc.line[i].ip = NB_NEVER;
-    post(m, P4PMU_EV_TC_misc, 1u << 4, 2); /* counts twice per flush: SDM, TC_misc */
+    leave_lines(m, NULL);
+    post(m, who, P4PMU_EV_TC_misc, 1u << 4, 2); /* counts twice per flush: SDM, TC_misc */
 }

@@ -24,6 +24,7 @@ struct sim_bench {
     struct nb_machine *machine;
     struct nb_input input;
     struct sim_registers registers;
+    uint64_t serial; /* instructions given to the machine */
     const volatile int *stop;
     bool source_failed, stopped;
     double seconds;
@@ -80,6 +81,7 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
         return NB_INPUT_END;
     }
     copy_instruction(&in, out);
+    out->serial = bench->serial++;
     return NB_INPUT_OK;
 }
 
@@ -107,7 +109,7 @@ struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_sour
                                                   .hyper_threading = model->hyper_threading,
                                                   .stepping = model->stepping});
     if (bench->pmu)
-        bench->machine = nb_new(&model->params, bench->pmu, &bench->input);
+        bench->machine = nb_new(&model->params, bench->pmu, &bench->input, 1);
     if (!bench->machine) {
         snprintf(error, 512, "the machine of model %s cannot be built: %s", model->name,
                  bench->pmu ? "out of memory or no decoder"

@@ -34,7 +34,7 @@ static struct run run_setups(struct stream *s, const struct setup *setups, size_
     struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = northwood.params.family_model});
     struct nb_input input = {s, stream_next, stream_code_at};
     program(pmu, setups, n);
-    struct nb_machine *m = nb_new(&northwood.params, pmu, &input);
+    struct nb_machine *m = nb_new(&northwood.params, pmu, &input, 1);
     nb_step_each_clock(m, each_clock);
     assert_int_equal(nb_run(m, UINT64_MAX), NB_STOP_END);
     run.stats = *nb_stats(m);

@@ -144,7 +144,7 @@ static struct nb_stats run(uint64_t seed, bool each_clock, uint64_t counter[2])
                 NULL); /* clocks with at most one uop retired, counter 14 */
     p4pmu_wrmsr(pmu, 0, 0x36E, 0x001F9000, NULL);
     struct nb_input input = {s, stream_next, stream_code_at};
-    struct nb_machine *m = nb_new(&northwood.params, pmu, &input);
+    struct nb_machine *m = nb_new(&northwood.params, pmu, &input, 1);
     nb_step_each_clock(m, each_clock);
     enum nb_stop stop = nb_run(m, UINT64_MAX);
     if (stop != NB_STOP_END)
