@@ -1,4 +1,4 @@
-/* Where p4sim's data files (configs/) are. Private to sim/. */
+/* Where p4sim's data files (configs/) are, for sim and the commands. */
 #ifndef SIM_DATA_PATH_H
 #define SIM_DATA_PATH_H
 

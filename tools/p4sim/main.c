@@ -26,6 +26,8 @@ static const struct command commands[] = {
     {"convert", command_convert, "translate a configuration between the forms of other tools"},
     {"fit", command_fit, "choose ESCRs and counters for events, or say why they do not fit"},
     {"tables", command_tables, "where the event tables of other tools differ, and why"},
+    {"validate", command_validate,
+     "repeat published measurements of the hardware, print both side by side"},
     {"trace", command_trace, "record a run, show or verify a recording"},
 };
 

@@ -1,0 +1,65 @@
+/*
+ * The curves of a suite: data files, and pictures by gnuplot where it is installed.
+ *
+ * The files FOLDER/PLOT.data have a block for each curve (x, simulated, published or ?), separated
+ * as gnuplot's `index` wants it. FOLDER/PLOT.gp, where it is there, says how a plot looks; it gets
+ * the data file's and the picture's names in `data` and `picture`.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "validate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool write_curve(struct judge *judge, const struct suite_curve *curve, FILE *file,
+                        char error[512])
+{
+    fprintf(file, "# %s (%s): x, simulated, published\n", curve->label, curve->model);
+    for (unsigned i = 0; i < curve->points_count; i++) {
+        double y;
+        if (!judge_point(judge, curve, &curve->points[i], &y, error))
+            return false;
+        fprintf(file, "%g %.5g ", curve->points[i].x, y);
+        if (curve->points[i].published > 0)
+            fprintf(file, "%g\n", curve->points[i].published);
+        else
+            fputs("?\n", file);
+    }
+    fputs("\n\n", file);
+    return true;
+}
+
+/* All curves of the plot that CURVE is the first of. */
+static int write_plot(struct judge *judge, const char *plot, const char *folder)
+{
+    char path[4096], error[512] = "";
+    snprintf(path, sizeof path, "%.3900s/%.150s.data", folder, plot);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
+    bool good = true;
+    for (unsigned i = 0; good && i < judge->suite->curves_count; i++)
+        if (!strcmp(judge->suite->curves[i].plot, plot))
+            good = write_curve(judge, &judge->suite->curves[i], file, error);
+    bool closed = close_output(file);
+    if (!good)
+        return complain(EXIT_INPUT, "validate", "plot %s: %s", plot, error);
+    return closed ? EXIT_DONE : complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
+}
+
+int validate_plots(struct judge *judge, const char *folder)
+{
+    const char *last = "";
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return complain(EXIT_INPUT, "validate", "%s: %s", folder, strerror(errno));
+    for (unsigned i = 0; i < judge->suite->curves_count; i++) {
+        const char *plot = judge->suite->curves[i].plot;
+        int status = strcmp(last, plot) != 0 ? write_plot(judge, plot, folder) : EXIT_DONE;
+        if (status)
+            return status;
+        last = plot;
+    }
+    return EXIT_DONE;
+}
