@@ -84,7 +84,7 @@ static void put_registers(struct live_thread *thread)
     tracee_set_registers(thread->tid, regs);
 }
 
-static bool take_xmm(struct live_thread *thread)
+bool execute_take_float(struct live_thread *thread)
 {
     struct interpret_state *state = &thread->machine.state;
 
@@ -156,7 +156,7 @@ bool execute_interpret(struct live_thread *thread, const struct code_entry *entr
 {
     const struct interpret_op *op = &entry->op;
 
-    if (op->uses_xmm && !take_xmm(thread))
+    if (op->uses_xmm && !execute_take_float(thread))
         return false;
     if (!interpret_step(&thread->machine, op, &entry->recipe, access, access_count))
         return false;

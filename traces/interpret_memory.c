@@ -16,6 +16,7 @@ struct interpret_memory *interpret_memory_new(const struct interpret_backing *ba
         memory->backing = backing;
         memory->context = context;
         memory->generation = 1;
+        memory->pages_kept = INTERPRET_PAGES_KEPT;
     }
     return memory;
 }
@@ -114,7 +115,7 @@ void interpret_memory_drop(struct interpret_memory *memory)
 {
     memory->generation++;
     memory->dirty_count = 0;
-    if (memory->page_count > INTERPRET_PAGES_KEPT)
+    if (memory->page_count > memory->pages_kept)
         free_pages(memory);
 }
 

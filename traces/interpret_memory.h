@@ -60,6 +60,7 @@ struct interpret_memory {
     struct interpret_page **dirty;
     size_t dirty_count, dirty_capacity;
     size_t page_count;
+    size_t pages_kept; /* when dropped with more, they are given back */
 };
 
 /* NULL without memory. */

@@ -41,6 +41,8 @@ static void deliver(struct live *live, uint32_t next_code, struct trace_instruct
 {
     *out = live->pending;
     live->has_pending = false;
+    live->delivered_thread = out->thread;
+    live->delivered_process = out->process;
     if (live->recorder)
         recorder_instruction(live->recorder, out, next_code);
 }
@@ -54,6 +56,7 @@ static bool accept(struct live *live, const struct trace_instruction *fresh,
     if (delivered)
         deliver(live, flows_on(live, fresh) ? fresh->code : STREAM_NO_CODE, out);
     live->pending = *fresh;
+    live->pending_branches = live->fresh_branches;
     live->has_pending = true;
     return delivered;
 }
@@ -158,6 +161,7 @@ static enum trace_result live_next(struct trace_source *source, struct trace_ins
     struct trace_instruction fresh = {0};
     struct live_thread *thread;
 
+    live->wrong_thread = NULL;
     for (;;) {
         if (live->finished || recording_failed(live))
             return live->finished ? finish(live) : failed(live);
@@ -191,8 +195,8 @@ static enum trace_result live_next(struct trace_source *source, struct trace_ins
 static size_t live_code_at(struct trace_source *source, uint16_t process, uint64_t ip,
                            uint8_t bytes[TRACE_INSTRUCTION_BYTES])
 {
-    const struct live *live = live_of(source);
-    const struct space *space = process < live->space_count ? live->spaces[process] : NULL;
+    struct live *live = live_of(source);
+    struct space *space = process < live->space_count ? live->spaces[process] : NULL;
 
     return space ? code_page_copy(&space->pages, ip, bytes) : 0;
 }
@@ -220,6 +224,7 @@ static void free_all(struct live *live)
     recipe_decoder_free(live->decoder);
     recorder_close(live->recorder);
     object_log_free(&live->objects);
+    wrong_path_free(live->wrong);
     free(live);
 }
 
@@ -245,6 +250,8 @@ static const struct trace_source_ops live_ops = {
     .interrupt = live_interrupt,
     .close = live_close,
     .objects = live_objects,
+    .wrong_begin = live_wrong_begin,
+    .wrong_step = live_wrong_step,
 };
 
 /* ---- opening -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "recorder.h"
 #include "space.h"
 #include "tracee.h"
+#include "wrong_path.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -38,6 +39,25 @@ struct live_thread {
     struct user_fpregs_struct fpregs; /* while xmm_known: as the processor has them */
 };
 
+/* What memory held before the pending instruction wrote it. */
+struct live_written {
+    uint64_t address;
+    uint32_t size;
+    bool kept; /* else nobody knows */
+    uint8_t bytes[16];
+};
+
+/* The state before the pending instruction, for a wrong path that begins there; live_wrong.c. */
+struct live_undo {
+    bool known, touches_float, float_kept;
+    struct recipe_registers registers;
+    union interpret_xmm xmm[16];
+    uint32_t mxcsr;
+    struct interpret_x87 x87;
+    unsigned written_count;
+    struct live_written written[TRACE_ACCESSES];
+};
+
 struct live {
     struct trace_source source; /* first: the public handle */
     trace_cpuid_fn *cpuid;
@@ -60,7 +80,15 @@ struct live {
     uint32_t codes;
     struct trace_instruction pending; /* executed, not yet delivered: what follows was not known */
     bool has_pending;
-    bool synchronised; /* the reader was told: the access that asked for it may happen now */
+    bool synchronised;     /* the reader was told: the access that asked for it may happen now */
+    bool pending_branches; /* it is a branch: a wrong path may begin behind it */
+    bool fresh_branches;   /* the one just executed is */
+    uint16_t delivered_thread, delivered_process;
+
+    struct live_undo undo;
+    struct wrong_path *wrong;         /* or NULL */
+    struct live_thread *wrong_thread; /* while a path goes on */
+    bool wrong_float_due;             /* its XMM and x87 registers are still the thread's */
 
     bool windowed; /* deliver only instructions inside, end when they are left (snippets) */
     bool inside;
@@ -78,7 +106,7 @@ struct live {
 
 /* What a step gave. */
 enum live_step {
-    LIVE_EXECUTED, /* an instruction, in *out */
+    LIVE_EXECUTED, /* an instruction, in *out; live->fresh_branches */
     LIVE_NOTHING,  /* a signal, a fault, a thread that ended: look again */
     LIVE_SYNC,     /* the instruction, in *out, reads the clock or a counter: not yet executed */
     LIVE_FAILED,   /* source.error says why */
@@ -105,6 +133,12 @@ enum live_stop {
     STOP_KILLED,  /* it was dead before it could run; its end is yet to be reported */
     STOP_GONE,    /* it ended */
 };
+
+/* live_wrong.c. THREAD is about to execute RECIPE with registers START, behind a branch. */
+void live_keep_undo(struct live *live, const struct live_thread *thread,
+                    const struct recipe *recipe, const struct recipe_registers *start);
+bool live_wrong_begin(struct trace_source *source);
+bool live_wrong_step(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
 
 /* live_threads.c. */
 struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, struct space *space);

@@ -145,6 +145,7 @@ static void fill_in(struct live *live, struct live_thread *thread, const struct 
         out->flags |= TRACE_REP_BACKWARD;
     out->length = recipe->length;
     out->access_count = (uint8_t)attempt->access_count;
+    live->fresh_branches = recipe->effects.branch != EFFECT_NO_BRANCH;
     memcpy(out->access, attempt->access, sizeof out->access);
     live->executed++;
     live->turn++;
@@ -463,6 +464,8 @@ static enum live_step by_the_processor(struct live *live, struct live_thread *th
 {
     if (!prepare(live, thread, attempt) || thread->inject)
         return step_natively(live, thread, attempt, out);
+    if (live->has_pending && live->pending_branches && !live->undo.known)
+        live_keep_undo(live, thread, &attempt->entry->recipe, &attempt->start);
     switch (attempt->entry->recipe.kind) {
     case RECIPE_CPUID:
         if (live->cpuid)
@@ -497,8 +500,11 @@ static bool interpreted(struct live *live, struct live_thread *thread, struct at
     attempt->start = machine->state.registers;
     attempt->entry =
         space_fetch(thread->space, live->decoder, live->recorder, thread->tid, attempt->start.ip);
-    if (!attempt->entry ||
-        !execute_interpret(thread, attempt->entry, attempt->access, &attempt->access_count))
+    if (!attempt->entry)
+        return false;
+    if (live->has_pending && live->pending_branches)
+        live_keep_undo(live, thread, &attempt->entry->recipe, &attempt->start);
+    if (!execute_interpret(thread, attempt->entry, attempt->access, &attempt->access_count))
         return false;
     fill_in(live, thread, attempt, machine->state.registers.ip, machine->repetitions, out);
     note_writes(attempt, machine->repetitions);
@@ -512,6 +518,7 @@ enum live_step live_step(struct live *live, struct live_thread *thread,
     struct attempt attempt;
     enum live_step result;
 
+    live->undo.known = false;
     if (!live->native_only && !live->synchronised && interpreted(live, thread, &attempt, out))
         return LIVE_EXECUTED;
     execute_settle(thread);

@@ -4,6 +4,7 @@
  * operation sections are the contract and Capstone's own access marks differ in places.
  */
 #include "recipe.h"
+#include "effects_decode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -506,8 +507,10 @@ bool recipe_decode(struct recipe_decoder *decoder, enum recipe_mode mode, const 
     size_t left = count < TRACE_INSTRUCTION_BYTES ? count : TRACE_INSTRUCTION_BYTES;
     uint64_t address = 0;
 
-    *recipe =
-        (struct recipe){.kind = RECIPE_UNKNOWN, .bit_offset = GPR_NONE, .mode = (uint8_t)mode};
+    *recipe = (struct recipe){.kind = RECIPE_UNKNOWN,
+                              .bit_offset = GPR_NONE,
+                              .mode = (uint8_t)mode,
+                              .effects = {.reads = EFFECT_ALL, .writes = EFFECT_ALL}};
     memcpy(recipe->bytes, bytes, left);
     if (!cs_disasm_iter(decoder->handle[mode], &code, &left, &address, decoder->insn))
         return false;
@@ -518,8 +521,12 @@ bool recipe_decode(struct recipe_decoder *decoder, enum recipe_mode mode, const 
     recipe->kind = kind_of(&op);
     recipe->address_mask = ~(uint64_t)0 >> (64 - 8 * insn->detail->x86.addr_size);
     recipe->bit_offset = bit_offset_register(&op);
-    if (add_string(recipe, insn, &op))
+    recipe->effects = effects_of(decoder->handle[mode], insn);
+    if (add_string(recipe, insn, &op)) {
+        if (recipe->repeated)
+            effects_repeat(&recipe->effects);
         return true;
+    }
     add_explicit(recipe, insn, &op);
     if (op.vex || op.three_byte)
         return true;

@@ -13,6 +13,7 @@
 #ifndef TRACES_RECIPE_H
 #define TRACES_RECIPE_H
 
+#include "effects.h"
 #include "source.h"
 
 /* Registers as the recipe needs them; gpr in the manual's order: eax ecx edx ebx esp ebp esi edi,
@@ -80,6 +81,7 @@ struct recipe {
     uint8_t mode;       /* enum recipe_mode */
     uint64_t address_mask;
     struct recipe_access access[TRACE_ACCESSES];
+    struct effects effects;
 };
 
 /* RDTSC, RDPMC, RDMSR or WRMSR? */

@@ -107,6 +107,17 @@ struct trace_register_access {
 /* Does it. False: the processor answers #GP(0) and nothing happened. */
 typedef bool trace_register_fn(void *context, struct trace_register_access *access);
 
+/* What one instruction of a wrong path does, as far as that can be known. */
+struct trace_wrong_step {
+    uint64_t next_ip; /* while next_known: where execution goes on */
+    uint32_t repetitions;
+    bool next_known;
+    uint8_t flags; /* TRACE_SYSTEM_CALL, TRACE_REP_BACKWARD */
+    uint8_t access_count;
+    uint8_t unknown; /* a bit for each access whose address nobody knows; it is 0 there */
+    struct trace_access access[TRACE_ACCESSES];
+};
+
 struct trace_source;
 
 /* The table of functions behind every source (one implementation per file of this folder). */
@@ -119,6 +130,9 @@ struct trace_source_ops {
     void (*close)(struct trace_source *source);
     /* NULL where no names are known */
     const struct trace_object *(*objects)(const struct trace_source *source, size_t *count);
+    /* NULL where wrong paths have no values */
+    bool (*wrong_begin)(struct trace_source *source);
+    bool (*wrong_step)(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
 };
 
 struct trace_source {
@@ -173,6 +187,25 @@ static inline void trace_source_answer(struct trace_source *source, trace_regist
     source->registers = registers;
     source->registers_context = context;
     source->logical_processors = logical_processors;
+}
+
+/*
+ * A wrong path: what would be executed if the last delivered instruction had led elsewhere. It
+ * begins with registers and memory as that instruction left them; each step executes the
+ * instruction at the IP it is given; nothing of it is ever seen by the program. A path ends with
+ * the next instruction that is asked for or the next path. False: values are not known, here or at
+ * all.
+ */
+static inline bool trace_source_wrong_begin(struct trace_source *source)
+{
+    return source->ops->wrong_begin && source->ops->wrong_begin(source);
+}
+
+/* False: no path was begun, or no code is known at IP. */
+static inline bool trace_source_wrong_step(struct trace_source *source, uint64_t ip,
+                                           struct trace_wrong_step *out)
+{
+    return source->ops->wrong_step && source->ops->wrong_step(source, ip, out);
 }
 
 /* Share of the run that is done, 0..1, or a negative number when nobody can know. */

@@ -194,6 +194,26 @@ struct code_entry *space_fetch(struct space *space, struct recipe_decoder *decod
     return entry;
 }
 
+/* ---- for wrong paths ---------------------------------------------------------------------------
+ */
+
+struct code_entry *space_guess(struct space *space, struct recipe_decoder *decoder, uint64_t ip)
+{
+    struct code_entry *entry = space->capacity ? space->slots[slot_of(space, ip)] : NULL;
+    uint8_t bytes[TRACE_INSTRUCTION_BYTES];
+    struct recipe recipe;
+    size_t count;
+
+    if (entry && entry->epoch == space->epoch)
+        return entry;
+    count = code_page_copy(&space->pages, ip, bytes);
+    if (entry && count >= entry->recipe.length &&
+        memcmp(bytes, entry->recipe.bytes, entry->recipe.length) == 0)
+        return entry;
+    return recipe_decode(decoder, RECIPE_32, bytes, count, &recipe) ? entry_for(space, ip, &recipe)
+                                                                    : NULL;
+}
+
 void space_written(struct space *space, uint64_t low, uint64_t high)
 {
     uint64_t first = low >> CODE_PAGE_SHIFT, last = (high - 1) >> CODE_PAGE_SHIFT;

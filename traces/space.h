@@ -45,6 +45,9 @@ void space_free(struct space *space);
 struct code_entry *space_fetch(struct space *space, struct recipe_decoder *decoder,
                                struct recorder *recorder, pid_t tid, uint64_t ip);
 
+/* The instruction a wrong path finds at IP; NULL when nothing is known there. */
+struct code_entry *space_guess(struct space *space, struct recipe_decoder *decoder, uint64_t ip);
+
 /* Code may have changed anywhere. */
 static inline void space_touch(struct space *space)
 {

@@ -1,0 +1,56 @@
+/*
+ * A wrong path: what the processor executes behind a mispredicted branch until that resolves, with
+ * the program's real values.
+ *
+ * The path runs on a copy of the registers and on copies of the pages it touches, both dropped at
+ * its end: nothing it does is seen by the program. Values nobody knows (an instruction that is not
+ * interpreted, memory that is not there) are followed: what is computed from them is unknown, an
+ * access whose address comes from them is marked so, and a branch that hangs on them has no
+ * outcome. The memory a store with an unknown address would have changed keeps its value (model
+ * choice: it may be any byte, and nearly always is none that is read next).
+ *
+ * Nothing is allocated per instruction; a path that touches more pages or leaves more unknown
+ * places than there is room for finds the rest unknown.
+ */
+#ifndef TRACES_WRONG_PATH_H
+#define TRACES_WRONG_PATH_H
+
+#include "interpret.h"
+
+enum {
+    WRONG_PATH_PAGES = 64,   /* a path may touch, more is unknown: model choice, a full window's */
+    WRONG_PATH_UNKNOWN = 64, /* places in memory with unknown bytes; more, and all memory is */
+};
+
+struct wrong_path {
+    struct interpreter machine; /* its memory is the copies of pages */
+    struct interpret_memory *below;
+    effect_set unknown;
+    unsigned pages; /* copied for this path */
+    bool all_memory_unknown;
+    unsigned unknown_count;
+    struct wrong_place {
+        uint64_t address;
+        uint64_t end;
+    } unknown_place[WRONG_PATH_UNKNOWN];
+};
+
+/* NULL without memory. */
+struct wrong_path *wrong_path_new(void);
+void wrong_path_free(struct wrong_path *path);
+
+/* A path begins with these registers, of which those in UNKNOWN are not known, on MEMORY, which
+ * must not be dropped or written before the path's end. */
+void wrong_path_begin(struct wrong_path *path, const struct interpret_state *state,
+                      effect_set unknown, struct interpret_memory *memory);
+
+/* What these bytes of memory held when the path began; NULL: nobody knows. Before the first step.
+ */
+void wrong_path_memory_was(struct wrong_path *path, uint64_t address, const void *bytes,
+                           uint32_t count);
+
+/* Executes the instruction at IP as far as values are known. */
+void wrong_path_step(struct wrong_path *path, uint64_t ip, const struct interpret_op *op,
+                     const struct recipe *recipe, struct trace_wrong_step *out);
+
+#endif
