@@ -92,21 +92,6 @@ static enum trace_result synchronise(struct live *live, const struct trace_instr
 /* ---- the end -----------------------------------------------------------------------------------
  */
 
-/* The first program ran on as a 64-bit one: its status is still the run's. */
-static void wait_for_detached(struct live *live)
-{
-    struct trace_end *end = &live->source.end;
-    int status = 0;
-
-    if (!live->first_detached || live->interrupted)
-        return;
-    live->first_detached = false;
-    while (waitpid(live->first_pid, &status, 0) == live->first_pid && WIFSTOPPED(status))
-        continue;
-    end->how = WIFSIGNALED(status) ? TRACE_ENDED_SIGNAL : TRACE_ENDED_EXIT;
-    end->status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static enum trace_result failed(struct live *live)
 {
     live_kill_all(live);
@@ -126,7 +111,6 @@ static enum trace_result finish(struct live *live)
 {
     if (!live->finished) {
         live->finished = true;
-        wait_for_detached(live);
         if (live->recorder)
             recorder_finish(live->recorder, &live->source.end);
         recording_failed(live);
@@ -174,7 +158,8 @@ static enum trace_result live_next(struct trace_source *source, struct trace_ins
             return drain(live, out);
         if (!thread)
             continue;
-        switch (live_step(live, thread, &fresh)) {
+        switch (thread->outside ? live_step_outside(live, thread, &fresh)
+                                : live_step(live, thread, &fresh)) {
         case LIVE_EXECUTED:
             if (!outside_window(live, &fresh) && accept(live, &fresh, out))
                 return TRACE_OK;
@@ -270,28 +255,44 @@ static void pin(struct live *live)
     live->pinned = sched_setaffinity(0, sizeof one, &one) == 0;
 }
 
+static bool cannot_be_traced(pid_t pid, const char *path, char error[512])
+{
+    snprintf(error, 512, "%.300s: cannot be traced", path);
+    kill(pid, SIGKILL);
+    return false;
+}
+
+/* The first program's image is there, as after an exec. */
+static bool take_image(struct live *live, struct live_thread *thread)
+{
+    uint32_t leaf1[4] = {0};
+
+    live_choose_side(live, thread);
+    if (thread->outside)
+        return true;
+    thread->space = live_add_space(live);
+    if (!thread->space || !live_number_thread(live, thread))
+        return false;
+    if (live->cpuid)
+        live->cpuid(live->cpuid_context, 1, 0, leaf1);
+    tracee_edit_auxv(thread->tid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
+    live_log_objects(live, thread->space, thread->tid);
+    return true;
+}
+
 static bool start_program(struct live *live, const char *path, char *const *argv, char error[512])
 {
     struct live_thread *thread;
-    struct space *space = live_add_space(live);
-    uint32_t leaf1[4] = {0};
     bool randomised;
-    pid_t pid = space ? tracee_start(path, argv, &randomised, error) : 0;
+    pid_t pid = tracee_start(path, argv, &randomised, error);
 
     if (!pid)
         return false;
     live->first_pid = pid;
     live->first = pid;
-    thread = live_add_thread(live, pid, pid, space);
-    if (!thread || !tracee_registers(pid, &thread->regs)) {
-        snprintf(error, 512, "%.300s: cannot be traced", path);
-        kill(pid, SIGKILL);
-        return false;
-    }
-    if (live->cpuid)
-        live->cpuid(live->cpuid_context, 1, 0, leaf1);
-    tracee_edit_auxv(pid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
-    live_log_objects(live, space, pid);
+    thread = live_add_thread(live, pid, pid, NULL);
+    if (!thread || !tracee_registers(pid, &thread->regs) || !take_image(live, thread))
+        return cannot_be_traced(pid, path, error);
     if (randomised)
         snprintf(live->source.end.note, sizeof live->source.end.note,
                  "addresses could not be fixed here (personality is refused): they differ from run "
@@ -310,7 +311,8 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
         *status = 2;
         return NULL;
     }
-    if (!program_find(options->argv[0], path, error, status))
+    if (!(options->any_program ? program_find_any : program_find)(options->argv[0], path, error,
+                                                                  status))
         return NULL;
     live = calloc(1, sizeof *live);
     *status = 3;

@@ -24,10 +24,14 @@
 
 struct live_thread {
     pid_t tid, tgid;
-    uint16_t number;
+    uint16_t number; /* when it is followed */
+    bool numbered;
     struct space *space;
     enum { THREAD_READY, THREAD_BLOCKED, THREAD_GONE } state;
     int inject;                   /* signal to deliver with the next step */
+    bool outside;                 /* runs natively, outside the count */
+    bool outside_counted;         /* among uncounted_processes */
+    bool call_judged;             /* outside: stopped before a system call that was looked at */
     struct user_regs_struct regs; /* at its last stop */
 
     /* execute.c */
@@ -97,7 +101,7 @@ struct live {
     volatile sig_atomic_t interrupted;
     volatile sig_atomic_t first; /* process id of the first program while it lives, else 0 */
     pid_t first_pid;
-    bool first_detached; /* it became a 64-bit program */
+    char outside_names[160]; /* of the programs that ran outside the count */
     bool finished;
     bool killing; /* by us, not by what the program did */
     cpu_set_t affinity;
@@ -140,8 +144,17 @@ void live_keep_undo(struct live *live, const struct live_thread *thread,
 bool live_wrong_begin(struct trace_source *source);
 bool live_wrong_step(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
 
+/* live_outside.c: after exec, is the thread's program followed or does it run outside the count;
+ * the end of one outside; one stop of it. */
+void live_choose_side(struct live *live, struct live_thread *thread);
+void live_outside_ended(struct live *live, const struct live_thread *thread);
+enum live_step live_step_outside(struct live *live, struct live_thread *thread,
+                                 struct trace_instruction *out);
+
 /* live_threads.c. */
 struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, struct space *space);
+/* Gives a thread that is followed its number, once. */
+bool live_number_thread(struct live *live, struct live_thread *thread);
 struct space *live_add_space(struct live *live);
 /* The thread whose turn it is, after looking at sleeping ones; NULL when none is left. */
 struct live_thread *live_schedule(struct live *live);

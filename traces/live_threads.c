@@ -5,8 +5,8 @@
  *
  * The run ends when the last followed process has ended, background children included.
  *
- * Not followed: processes that become 64-bit programs; they run natively, outside the count. Stop
- * signals (job control) do not stop a followed program.
+ * Not followed: processes that become 64-bit programs; they run natively, outside the count
+ * (live_outside.c). Stop signals (job control) do not stop a program.
  */
 #define _GNU_SOURCE
 #include "execute.h"
@@ -26,9 +26,12 @@ enum {
     I386_FORK = 2, /* system call numbers of 32-bit Linux */
     I386_CLONE = 120,
     I386_VFORK = 190,
-    I386_CLONE3 = 435,
+    CLONE3 = 435, /* both kinds */
+    X86_64_CLONE = 56,
+    X86_64_VFORK = 58,
     KILLABLE_SLEEP_POLLS =
-        400, /* a 'D' state this long (x 50 us) is a vfork or an exec that waits */
+        400,              /* a 'D' state this long (x 50 us) is a vfork or an exec that waits */
+    OUTSIDE_POLLS = 1000, /* a program outside the count computes this long: others run meanwhile */
 };
 
 void live_fail(struct live *live, int status, const char *format, ...)
@@ -118,15 +121,25 @@ void live_drop_spaces(struct live *live)
     live->spaces_to_drop = left;
 }
 
+bool live_number_thread(struct live *live, struct live_thread *thread)
+{
+    if (thread->numbered)
+        return true;
+    if (live->threads_seen > UINT16_MAX) {
+        live_fail(live, 3, "more than %d threads in one run", UINT16_MAX);
+        return false;
+    }
+    thread->numbered = true;
+    thread->number = (uint16_t)live->threads_seen++;
+    live->source.end.threads = live->threads_seen;
+    return true;
+}
+
 struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, struct space *space)
 {
     struct live_thread *thread = NULL;
     void *array = live->threads;
 
-    if (live->threads_seen > UINT16_MAX) {
-        live_fail(live, 3, "more than %d threads in one run", UINT16_MAX);
-        return NULL;
-    }
     if (make_room(&array, live->thread_count, &live->thread_capacity)) {
         live->threads = array;
         thread = calloc(1, sizeof *thread);
@@ -138,10 +151,8 @@ struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, st
     thread->tid = tid;
     thread->tgid = tgid;
     thread->space = space;
-    thread->number = (uint16_t)live->threads_seen++;
     live->threads[live->thread_count++] = thread;
-    live->source.end.threads = live->threads_seen;
-    return thread;
+    return !space || live_number_thread(live, thread) ? thread : NULL;
 }
 
 static void remove_gone(struct live *live)
@@ -178,21 +189,44 @@ static void thread_gone(struct live *live, struct live_thread *thread, int statu
     if (WIFSIGNALED(status) && !by_us && live->has_pending &&
         live->pending.thread == thread->number)
         live->pending.flags |= TRACE_INTERRUPTED;
+    if (thread->outside)
+        live_outside_ended(live, thread);
     leave_space(live, thread);
     thread->state = THREAD_GONE;
+}
+
+static uint64_t clone3_flags(pid_t tid, uint64_t address)
+{
+    uint64_t flags = 0;
+
+    tracee_read(tid, address, &flags, sizeof flags);
+    return flags;
+}
+
+static uint64_t clone_flags_64(const struct live_thread *thread)
+{
+    switch (thread->regs.orig_rax) {
+    case X86_64_CLONE:
+        return thread->regs.rdi;
+    case CLONE3:
+        return clone3_flags(thread->tid, thread->regs.rdi);
+    case X86_64_VFORK:
+        return CLONE_VM | CLONE_VFORK;
+    default:
+        return 0;
+    }
 }
 
 /* The clone flags of the system call the thread is in. */
 static uint64_t clone_flags(const struct live_thread *thread)
 {
-    uint64_t flags = 0;
-
+    if (thread->regs.cs == CS_64BIT)
+        return clone_flags_64(thread);
     switch (thread->regs.orig_rax) {
     case I386_CLONE:
         return thread->regs.rbx;
-    case I386_CLONE3:
-        tracee_read(thread->tid, thread->regs.rbx & 0xffffffff, &flags, sizeof flags);
-        return flags;
+    case CLONE3:
+        return clone3_flags(thread->tid, thread->regs.rbx & 0xffffffff);
     case I386_VFORK:
         return CLONE_VM | CLONE_VFORK;
     default:
@@ -212,9 +246,10 @@ static void child_made(struct live *live, struct live_thread *parent)
     ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &message);
     tracee_registers(parent->tid, &parent->regs);
     flags = clone_flags(parent);
-    if (flags & CLONE_VM) {
+    if (parent->outside || flags & CLONE_VM) {
         space = parent->space;
-        space->users++;
+        if (space)
+            space->users++;
     } else if (!(space = live_add_space(live))) {
         return;
     }
@@ -230,25 +265,9 @@ static void child_made(struct live *live, struct live_thread *parent)
         return;
     }
     tracee_registers(child->tid, &child->regs);
-    if (!(flags & CLONE_VM))
+    child->outside = parent->outside;
+    if (!parent->outside && !(flags & CLONE_VM))
         live_log_objects(live, space, child->tid);
-}
-
-/* A 64-bit program took over this process: let it go. */
-static void let_go(struct live *live, struct live_thread *thread)
-{
-    struct trace_end *end = &live->source.end;
-
-    end->uncounted_processes++;
-    snprintf(
-        end->note, sizeof end->note,
-        "process id %d became a 64-bit program, which cannot be followed on a 32-bit model: it "
-        "ran natively, outside the count",
-        (int)thread->tid);
-    if (thread->tid == live->first_pid)
-        live->first_detached = true;
-    ptrace(PTRACE_DETACH, thread->tid, NULL, NULL);
-    thread->state = THREAD_GONE;
 }
 
 static void image_replaced(struct live *live, struct live_thread *thread)
@@ -257,15 +276,14 @@ static void image_replaced(struct live *live, struct live_thread *thread)
 
     leave_space(live, thread);
     tracee_registers(thread->tid, &thread->regs);
-    if (thread->regs.cs != CS_32BIT) {
-        let_go(live, thread);
+    live_choose_side(live, thread);
+    if (thread->outside)
         return;
-    }
     if (live->cpuid)
         live->cpuid(live->cpuid_context, 1, 0, leaf1);
     tracee_edit_auxv(thread->tid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
     thread->space = live_add_space(live);
-    if (thread->space)
+    if (live_number_thread(live, thread) && thread->space)
         live_log_objects(live, thread->space, thread->tid);
 }
 
@@ -297,7 +315,7 @@ static bool has_no_effect(pid_t tid, int signal)
 /* Digests a wait status. False: the thread was resumed, wait on. */
 static bool absorb(struct live *live, struct live_thread *thread, int status, enum live_stop *stop)
 {
-    int event = status >> 16, signal = WSTOPSIG(status);
+    int event = status >> 16, signal = WSTOPSIG(status) & ~STOP_IN_CALL;
 
     if (!WIFSTOPPED(status)) {
         thread_gone(live, thread, status);
@@ -311,11 +329,13 @@ static bool absorb(struct live *live, struct live_thread *thread, int status, en
             child_made(live, thread);
         *stop = STOP_GONE;
         return thread->state == THREAD_GONE || live->source.error[0] ||
-               (ptrace(PTRACE_SINGLESTEP, thread->tid, NULL, NULL) != 0 && errno != ESRCH);
+               (ptrace(thread->outside ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, thread->tid, NULL,
+                       NULL) != 0 &&
+                errno != ESRCH);
     }
     tracee_registers(thread->tid, &thread->regs);
     *stop = STOP_TRAP;
-    if (signal != SIGTRAP) {
+    if (signal != SIGTRAP || (thread->outside && WSTOPSIG(status) == SIGTRAP)) {
         thread->inject = has_no_effect(thread->tid, signal) ? 0 : signal;
         *stop = STOP_SIGNAL;
     }
@@ -377,6 +397,8 @@ static enum live_stop wait_for(struct live *live, struct live_thread *thread, bo
         char state = tracee_state(thread->tid);
         if (state == 'Z')
             return call ? STOP_BLOCKED : STOP_KILLED;
+        if (thread->outside && polls > OUTSIDE_POLLS)
+            return STOP_BLOCKED;
         if (call && (state == 'S' || (state == 'D' && polls > KILLABLE_SLEEP_POLLS)))
             return STOP_BLOCKED;
     }
@@ -410,7 +432,7 @@ static void look_after(struct live *live, struct live_thread *thread)
             return;
         }
         char state = tracee_state(thread->tid);
-        if (state != 'R' && state != 't')
+        if (thread->outside || (state != 'R' && state != 't'))
             return;
         sched_yield();
     }
@@ -454,7 +476,8 @@ struct live_thread *live_schedule(struct live *live)
         size_t at = (live->current + i) % live->thread_count;
         if (live->threads[at]->state == THREAD_READY) {
             live->current = at;
-            space_touch(live->threads[at]->space); /* others may have written shared memory */
+            if (live->threads[at]->space)
+                space_touch(live->threads[at]->space); /* others may have written shared memory */
             return live->threads[at];
         }
     }
@@ -484,6 +507,4 @@ void live_kill_all(struct live *live)
         if (live->thread_count)
             nap();
     }
-    if (live->first_detached)
-        kill(live->first_pid, SIGKILL);
 }

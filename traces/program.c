@@ -128,3 +128,14 @@ bool program_find(const char *name, char path[PROGRAM_PATH_BYTES], char error[51
     snprintf(error, 512, "%.300s: not executable: %s", path, strerror(errno));
     return false;
 }
+
+bool program_find_any(const char *name, char path[PROGRAM_PATH_BYTES], char error[512], int *status)
+{
+    *status = 3;
+    if (!locate(name, path, error))
+        return false;
+    if (access(path, X_OK) == 0)
+        return true;
+    snprintf(error, 512, "%.300s: not executable: %s", path, strerror(errno));
+    return false;
+}

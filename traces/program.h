@@ -10,4 +10,8 @@
  * program of this architecture. False: ERROR and *STATUS as for the openers. */
 bool program_find(const char *name, char path[PROGRAM_PATH_BYTES], char error[512], int *status);
 
+/* Likewise for a program of any kind, a script included: whoever runs it will judge it. */
+bool program_find_any(const char *name, char path[PROGRAM_PATH_BYTES], char error[512],
+                      int *status);
+
 #endif

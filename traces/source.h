@@ -239,6 +239,7 @@ struct trace_live_options {
     trace_cpuid_fn *cpuid;
     void *cpuid_context;
     const char *record_to; /* also record the run to this file, or NULL */
+    bool any_program;      /* the first program may be one that runs outside the count */
     bool native_only;      /* the processor executes every instruction: slow, for comparison */
 };
 

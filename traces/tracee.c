@@ -80,7 +80,7 @@ static bool run_to(pid_t pid, int request, int wanted)
 static bool to_first_instruction(pid_t pid)
 {
     const long options = PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-                         PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+                         PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
     int status;
 
     while (waitpid(pid, &status, __WALL) < 0)

@@ -19,6 +19,7 @@
 enum {
     CS_32BIT = 0x23, /* user code segment selectors of Linux on x86-64 */
     CS_64BIT = 0x33,
+    STOP_IN_CALL = 0x80, /* with SIGTRAP: before or after a system call (PTRACE_O_TRACESYSGOOD) */
     FLAG_TRAP = 1 << 8,
     FLAG_DIRECTION = 1 << 10,
 };
