@@ -65,6 +65,18 @@ static void take_registers(struct live_thread *thread)
     thread->interpreted = true;
 }
 
+static void put_more_registers(const struct recipe_registers *now, struct user_regs_struct *regs)
+{
+    regs->r8 = now->gpr[GPR_R8];
+    regs->r9 = now->gpr[GPR_R8 + 1];
+    regs->r10 = now->gpr[GPR_R8 + 2];
+    regs->r11 = now->gpr[GPR_R8 + 3];
+    regs->r12 = now->gpr[GPR_R8 + 4];
+    regs->r13 = now->gpr[GPR_R8 + 5];
+    regs->r14 = now->gpr[GPR_R8 + 6];
+    regs->r15 = now->gpr[GPR_R15];
+}
+
 static void put_registers(struct live_thread *thread)
 {
     const struct recipe_registers *now = &thread->machine.state.registers;
@@ -78,6 +90,8 @@ static void put_registers(struct live_thread *thread)
     regs->rbp = now->gpr[GPR_BP];
     regs->rsi = now->gpr[GPR_SI];
     regs->rdi = now->gpr[GPR_DI];
+    if (live_mode(regs) == RECIPE_64)
+        put_more_registers(now, regs);
     regs->rip = now->ip;
     regs->eflags = now->flags;
     regs->orig_rax = ~0ull; /* no system call to restart */
@@ -137,8 +151,8 @@ bool execute_may_interpret(struct live_thread *thread)
 {
     if (thread->interpreted)
         return may_go_on(thread);
-    if (thread->inject || thread->regs.cs != CS_32BIT || !thread->space->memory ||
-        live_call_restarts(thread))
+    if (thread->inject || live_mode(&thread->regs) != thread->space->mode ||
+        !thread->space->memory || live_call_restarts(thread))
         return false;
     if (!thread->signals_looked_for) {
         thread->signals_looked_for = true;

@@ -270,12 +270,12 @@ static bool take_image(struct live *live, struct live_thread *thread)
     live_choose_side(live, thread);
     if (thread->outside)
         return true;
-    thread->space = live_add_space(live);
+    thread->space = live_add_space(live, live_mode(&thread->regs));
     if (!thread->space || !live_number_thread(live, thread))
         return false;
     if (live->cpuid)
         live->cpuid(live->cpuid_context, 1, 0, leaf1);
-    tracee_edit_auxv(thread->tid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
+    tracee_edit_auxv(thread->tid, &thread->regs, live->cpuid ? &leaf1[3] : NULL);
     live_log_objects(live, thread->space, thread->tid);
     return true;
 }
@@ -311,8 +311,9 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
         *status = 2;
         return NULL;
     }
-    if (!(options->any_program ? program_find_any : program_find)(options->argv[0], path, error,
-                                                                  status))
+    if (!(options->any_program
+              ? program_find_any(options->argv[0], path, error, status)
+              : program_find(options->argv[0], options->long_mode, path, error, status)))
         return NULL;
     live = calloc(1, sizeof *live);
     *status = 3;
@@ -325,6 +326,7 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
     live->cpuid = options->cpuid;
     live->cpuid_context = options->cpuid_context;
     live->native_only = options->native_only;
+    live->long_mode = options->long_mode;
     live->windowed = window_high != 0;
     live->window_low = window_low;
     live->window_high = window_high;

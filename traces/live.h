@@ -77,6 +77,7 @@ struct live {
     size_t space_count, space_capacity;
     bool spaces_to_drop;
     bool native_only;
+    bool long_mode; /* 64-bit programs are followed */
     uint32_t threads_seen;
 
     struct object_log objects;
@@ -120,6 +121,8 @@ enum live_step {
 enum live_step live_step(struct live *live, struct live_thread *thread,
                          struct trace_instruction *out);
 struct recipe_registers live_registers(const struct user_regs_struct *regs);
+/* Of which mode is the code the thread runs? */
+enum recipe_mode live_mode(const struct user_regs_struct *regs);
 /* Will the kernel go back to restart the thread's system call? */
 bool live_call_restarts(const struct live_thread *thread);
 
@@ -155,7 +158,7 @@ enum live_step live_step_outside(struct live *live, struct live_thread *thread,
 struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, struct space *space);
 /* Gives a thread that is followed its number, once. */
 bool live_number_thread(struct live *live, struct live_thread *thread);
-struct space *live_add_space(struct live *live);
+struct space *live_add_space(struct live *live, enum recipe_mode mode);
 /* The thread whose turn it is, after looking at sleeping ones; NULL when none is left. */
 struct live_thread *live_schedule(struct live *live);
 /* Resumes with REQUEST and the pending signal and waits; a system CALL that sleeps is not waited

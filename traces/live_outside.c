@@ -50,7 +50,7 @@ static void count_process(struct live *live, struct live_thread *thread)
 
 void live_choose_side(struct live *live, struct live_thread *thread)
 {
-    thread->outside = thread->regs.cs != CS_32BIT;
+    thread->outside = live_mode(&thread->regs) == RECIPE_64 && !live->long_mode;
     thread->call_judged = false;
     if (!thread->outside)
         return;

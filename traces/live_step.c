@@ -20,7 +20,7 @@ enum {
     /* errno values the kernel keeps for itself: the system call will be restarted */
     RESTART_FIRST = 512,
     RESTART_LAST = 516,
-    I386_RESTART_SYSCALL = 219,
+    RESTART_SYSCALL = 219,
     TRAP_CODE_CALL = 1,      /* si_code TRAP_BRKPT: back from a system call */
     TRAP_CODE_STEP = 2,      /* si_code TRAP_TRACE: an instruction was executed */
     TRAP_CODE_HANDLER = 5,   /* a signal handler's frame was made */
@@ -37,23 +37,44 @@ struct attempt {
     struct trace_access access[TRACE_ACCESSES];
 };
 
-struct recipe_registers live_registers(const struct user_regs_struct *regs)
+enum recipe_mode live_mode(const struct user_regs_struct *regs)
+{
+    return regs->cs == CS_64BIT ? RECIPE_64 : RECIPE_32;
+}
+
+static struct recipe_registers all_registers(const struct user_regs_struct *regs)
 {
     return (struct recipe_registers){
-        .gpr = {regs->rax & 0xffffffff, regs->rcx & 0xffffffff, regs->rdx & 0xffffffff,
-                regs->rbx & 0xffffffff, regs->rsp & 0xffffffff, regs->rbp & 0xffffffff,
-                regs->rsi & 0xffffffff, regs->rdi & 0xffffffff},
-        .fs_base = regs->fs_base & 0xffffffff,
-        .gs_base = regs->gs_base & 0xffffffff,
-        .ip = regs->rip & 0xffffffff,
+        .gpr = {regs->rax, regs->rcx, regs->rdx, regs->rbx, regs->rsp, regs->rbp, regs->rsi,
+                regs->rdi, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13,
+                regs->r14, regs->r15},
+        .fs_base = regs->fs_base,
+        .gs_base = regs->gs_base,
+        .ip = regs->rip,
         .flags = regs->eflags,
     };
 }
 
+struct recipe_registers live_registers(const struct user_regs_struct *regs)
+{
+    struct recipe_registers registers = all_registers(regs);
+
+    if (live_mode(regs) == RECIPE_64)
+        return registers;
+    for (unsigned i = 0; i < 16; i++)
+        registers.gpr[i] = i < GPR_R8 ? registers.gpr[i] & 0xffffffff : 0;
+    registers.fs_base &= 0xffffffff;
+    registers.gs_base &= 0xffffffff;
+    registers.ip &= 0xffffffff;
+    return registers;
+}
+
 bool live_call_restarts(const struct live_thread *thread)
 {
-    int32_t result = (int32_t)thread->regs.rax;
+    int64_t result = (int64_t)thread->regs.rax;
 
+    if (live_mode(&thread->regs) == RECIPE_32)
+        result = (int32_t)result;
     return (int64_t)thread->regs.orig_rax >= 0 && result <= -RESTART_FIRST &&
            result >= -RESTART_LAST && !thread->inject;
 }
@@ -65,7 +86,7 @@ static void follow_restart(struct live_thread *thread, struct recipe_registers *
         return;
     start->ip -= 2;
     start->gpr[GPR_AX] = (int32_t)thread->regs.rax == -RESTART_LAST
-                             ? I386_RESTART_SYSCALL
+                             ? RESTART_SYSCALL
                              : thread->regs.orig_rax & 0xffffffff;
 }
 
@@ -91,7 +112,7 @@ static bool prepare(struct live *live, struct live_thread *thread, struct attemp
 
 static uint64_t count_register(const struct recipe *recipe, uint64_t value)
 {
-    return value & (recipe->address_mask == 0xffff ? 0xffff : 0xffffffff);
+    return value & recipe->address_mask;
 }
 
 /* Did it write where code is known to stand? */
@@ -138,7 +159,7 @@ static void fill_in(struct live *live, struct live_thread *thread, const struct 
     out->next_ip = next_ip;
     out->process = attempt->space->process;
     out->thread = thread->number;
-    out->flags = 0;
+    out->flags = recipe->mode == RECIPE_64 ? TRACE_64BIT : 0;
     if (recipe->kind == RECIPE_SYSTEM_CALL)
         out->flags |= TRACE_SYSTEM_CALL;
     if (recipe->string && (attempt->start.flags & FLAG_DIRECTION))
@@ -255,6 +276,15 @@ static void hide_trap_flag(struct live_thread *thread, const struct attempt *att
     tracee_write(thread->tid, attempt->access[0].address, &flags, 2);
 }
 
+/* syscall keeps the flags in r11, the stepping's own trap flag among them; take it out again. */
+static void hide_kept_trap_flag(struct live_thread *thread)
+{
+    if (live_mode(&thread->regs) != RECIPE_64 || !(thread->regs.r11 & FLAG_TRAP))
+        return;
+    thread->regs.r11 &= ~(unsigned long long)FLAG_TRAP;
+    tracee_set_registers(thread->tid, &thread->regs);
+}
+
 /* After popf the kernel takes its own trap flag for the program's; programs are taken to set none.
  */
 static void forget_trap_flag(struct live_thread *thread)
@@ -291,6 +321,7 @@ static enum live_step after_trap(struct live *live, struct live_thread *thread,
         hide_trap_flag(thread, attempt);
     if (kind == RECIPE_SYSTEM_CALL) {
         space_touch(attempt->space);
+        hide_kept_trap_flag(thread);
         live_objects_after_call(live, thread, &attempt->start);
     }
     return executed(live, thread, attempt, thread->regs.rip, out);

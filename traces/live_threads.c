@@ -5,8 +5,8 @@
  *
  * The run ends when the last followed process has ended, background children included.
  *
- * Not followed: processes that become 64-bit programs; they run natively, outside the count
- * (live_outside.c). Stop signals (job control) do not stop a program.
+ * Not followed on a model without EM64T: processes that become 64-bit programs; they run natively,
+ * outside the count (live_outside.c). Stop signals (job control) do not stop a program.
  */
 #define _GNU_SOURCE
 #include "execute.h"
@@ -23,12 +23,11 @@
 #include <unistd.h>
 
 enum {
-    I386_FORK = 2, /* system call numbers of 32-bit Linux */
-    I386_CLONE = 120,
+    I386_CLONE = 120, /* system call numbers of 32-bit and of 64-bit Linux */
     I386_VFORK = 190,
-    CLONE3 = 435, /* both kinds */
     X86_64_CLONE = 56,
     X86_64_VFORK = 58,
+    CLONE3 = 435,
     KILLABLE_SLEEP_POLLS =
         400,              /* a 'D' state this long (x 50 us) is a vfork or an exec that waits */
     OUTSIDE_POLLS = 1000, /* a program outside the count computes this long: others run meanwhile */
@@ -70,7 +69,7 @@ static bool make_room(void **array, size_t count, size_t *capacity)
     return true;
 }
 
-struct space *live_add_space(struct live *live)
+struct space *live_add_space(struct live *live, enum recipe_mode mode)
 {
     struct space *space = NULL;
     void *array = live->spaces;
@@ -87,6 +86,7 @@ struct space *live_add_space(struct live *live)
         live_fail(live, 3, "no memory for another process");
         return NULL;
     }
+    space->mode = mode;
     if (!live->native_only)
         space->memory = execute_memory_new(space);
     live->spaces[live->space_count++] = space;
@@ -195,43 +195,20 @@ static void thread_gone(struct live *live, struct live_thread *thread, int statu
     thread->state = THREAD_GONE;
 }
 
-static uint64_t clone3_flags(pid_t tid, uint64_t address)
-{
-    uint64_t flags = 0;
-
-    tracee_read(tid, address, &flags, sizeof flags);
-    return flags;
-}
-
-static uint64_t clone_flags_64(const struct live_thread *thread)
-{
-    switch (thread->regs.orig_rax) {
-    case X86_64_CLONE:
-        return thread->regs.rdi;
-    case CLONE3:
-        return clone3_flags(thread->tid, thread->regs.rdi);
-    case X86_64_VFORK:
-        return CLONE_VM | CLONE_VFORK;
-    default:
-        return 0;
-    }
-}
-
 /* The clone flags of the system call the thread is in. */
 static uint64_t clone_flags(const struct live_thread *thread)
 {
-    if (thread->regs.cs == CS_64BIT)
-        return clone_flags_64(thread);
-    switch (thread->regs.orig_rax) {
-    case I386_CLONE:
-        return thread->regs.rbx;
-    case CLONE3:
-        return clone3_flags(thread->tid, thread->regs.rbx & 0xffffffff);
-    case I386_VFORK:
+    bool wide = live_mode(&thread->regs) == RECIPE_64;
+    uint64_t call = thread->regs.orig_rax, flags = 0;
+    uint64_t first = wide ? thread->regs.rdi : thread->regs.rbx & 0xffffffff;
+
+    if (call == (wide ? X86_64_CLONE : I386_CLONE))
+        return first;
+    if (call == (wide ? X86_64_VFORK : I386_VFORK))
         return CLONE_VM | CLONE_VFORK;
-    default:
-        return 0;
-    }
+    if (call == CLONE3)
+        tracee_read(thread->tid, first, &flags, sizeof flags);
+    return flags;
 }
 
 /* A child was made. It is attached already and stops before its first instruction. */
@@ -250,7 +227,7 @@ static void child_made(struct live *live, struct live_thread *parent)
         space = parent->space;
         if (space)
             space->users++;
-    } else if (!(space = live_add_space(live))) {
+    } else if (!(space = live_add_space(live, parent->space->mode))) {
         return;
     }
     child = live_add_thread(live, (pid_t)message,
@@ -281,8 +258,8 @@ static void image_replaced(struct live *live, struct live_thread *thread)
         return;
     if (live->cpuid)
         live->cpuid(live->cpuid_context, 1, 0, leaf1);
-    tracee_edit_auxv(thread->tid, thread->regs.rsp, live->cpuid ? &leaf1[3] : NULL);
-    thread->space = live_add_space(live);
+    tracee_edit_auxv(thread->tid, &thread->regs, live->cpuid ? &leaf1[3] : NULL);
+    thread->space = live_add_space(live, live_mode(&thread->regs));
     if (live_number_thread(live, thread) && thread->space)
         live_log_objects(live, thread->space, thread->tid);
 }

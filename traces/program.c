@@ -62,7 +62,8 @@ static bool locate(const char *name, char path[PROGRAM_PATH_BYTES], char error[5
 }
 
 /* A script: say which program to name instead. */
-static void explain_script(const char *path, const uint8_t *start, size_t count, char error[512])
+static void explain_script(const char *path, bool long_mode, const uint8_t *start, size_t count,
+                           char error[512])
 {
     char line[128];
     size_t length = count - 2 < sizeof line - 1 ? count - 2 : sizeof line - 1;
@@ -71,26 +72,33 @@ static void explain_script(const char *path, const uint8_t *start, size_t count,
     line[length] = 0;
     line[strcspn(line, "\r\n")] = 0;
     snprintf(error, 512,
-             "%.200s: a script, not an ELF program; name its interpreter: \"%s %.100s\" (a 32-bit "
-             "one is needed)",
-             path, line + strspn(line, " \t"), path);
+             "%.200s: a script, not an ELF program; name its interpreter: \"%s %.100s\"%s", path,
+             line + strspn(line, " \t"), path, long_mode ? "" : " (a 32-bit one is needed)");
 }
 
-static bool judge(const char *path, const uint8_t *start, size_t count, char error[512])
+/* The fields that matter stand at the same places in 32-bit and 64-bit headers. */
+static bool is_for(const Elf32_Ehdr *header, uint16_t machine, uint8_t class)
+{
+    return header->e_machine == machine && header->e_ident[EI_CLASS] == class;
+}
+
+static bool judge(const char *path, bool long_mode, const uint8_t *start, size_t count,
+                  char error[512])
 {
     Elf32_Ehdr header;
 
     memcpy(&header, start, sizeof header);
     if (count >= 2 && start[0] == '#' && start[1] == '!')
-        explain_script(path, start, count, error);
+        explain_script(path, long_mode, start, count, error);
     else if (count < sizeof header || memcmp(start, ELFMAG, SELFMAG) != 0)
-        snprintf(error, 512, "%.300s: not an ELF file (expected a 32-bit x86 program)", path);
-    else if (header.e_machine == EM_X86_64)
-        snprintf(error, 512,
-                 "%.300s: a 64-bit program on a 32-bit model; models with EM64T need a source that "
-                 "this version does not have (expected a program built with gcc -m32)",
-                 path);
-    else if (header.e_machine != EM_386 || header.e_ident[EI_CLASS] != ELFCLASS32)
+        snprintf(error, 512, "%.300s: not an ELF file (expected an x86 program)", path);
+    else if (!long_mode && is_for(&header, EM_X86_64, ELFCLASS64))
+        snprintf(
+            error, 512,
+            "%.300s: a 64-bit program on a 32-bit model; choose one with EM64T (-m prescott-64 "
+            "or cedar-mill), or a program built with gcc -m32",
+            path);
+    else if (!is_for(&header, EM_386, ELFCLASS32) && !is_for(&header, EM_X86_64, ELFCLASS64))
         snprintf(error, 512, "%.300s: an ELF file for another machine (e_machine %u), expected x86",
                  path, header.e_machine);
     else if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
@@ -101,7 +109,8 @@ static bool judge(const char *path, const uint8_t *start, size_t count, char err
     return false;
 }
 
-bool program_find(const char *name, char path[PROGRAM_PATH_BYTES], char error[512], int *status)
+bool program_find(const char *name, bool long_mode, char path[PROGRAM_PATH_BYTES], char error[512],
+                  int *status)
 {
     uint8_t start[256] = {0};
     ssize_t count;
@@ -121,7 +130,7 @@ bool program_find(const char *name, char path[PROGRAM_PATH_BYTES], char error[51
         snprintf(error, 512, "%.300s: cannot be read: %s", path, strerror(errno));
         return false;
     }
-    if (!judge(path, start, (size_t)count, error))
+    if (!judge(path, long_mode, start, (size_t)count, error))
         return false;
     if (access(path, X_OK) == 0)
         return true;

@@ -240,7 +240,8 @@ void recorder_static(struct recorder *recorder, const struct recipe *recipe, uin
     put_varint(recorder, stream_zigzag((int64_t)(ip - before)));
     put_byte(recorder, recipe->length);
     put_bytes(recorder, recipe->bytes, recipe->length);
-    put_byte(recorder, recipe->kind == RECIPE_SYSTEM_CALL ? TRACE_SYSTEM_CALL : 0);
+    put_byte(recorder, (recipe->kind == RECIPE_SYSTEM_CALL ? TRACE_SYSTEM_CALL : 0) |
+                           (recipe->mode == RECIPE_64 ? TRACE_64BIT : 0));
     put_byte(recorder, recipe->access_count);
     for (unsigned i = 0; i < recipe->access_count; i++)
         put_varint(recorder, (uint64_t)recipe->access[i].size << 1 | recipe->access[i].write);

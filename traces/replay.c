@@ -152,7 +152,8 @@ static bool read_static(struct replay *replay)
     replay->at += code->length;
     if (!get_byte(replay, &code->static_flags) || !get_byte(replay, &code->access_count))
         return false;
-    if (code->access_count > TRACE_ACCESSES || (code->static_flags & ~TRACE_SYSTEM_CALL))
+    if (code->access_count > TRACE_ACCESSES ||
+        (code->static_flags & ~(TRACE_SYSTEM_CALL | TRACE_64BIT)))
         return damaged(replay, "static instruction with %u accesses, flags %u", code->access_count,
                        code->static_flags);
     if (!read_static_accesses(replay, code))

@@ -1,7 +1,8 @@
 /*
- * An assembled snippet as a source. The text goes to the system's `as --32` between a head and a
- * tail of ours: the entry point (in the tail) jumps to the snippet's first byte, and behind its
- * last byte stands a call of exit. The live source delivers only what executes between these.
+ * An assembled snippet as a source. The text goes to the system's `as --32` or `as --64` between a
+ * head and a tail of ours: the entry point (in the tail) jumps to the snippet's first byte, and
+ * behind its last byte stands a call of exit. The live source delivers only what executes between
+ * these.
  */
 #define _GNU_SOURCE
 #include "live_window.h"
@@ -26,15 +27,24 @@ enum {
 static const char head[] = ".section .text\n";
 
 /* In bytes, so that no state the snippet left in the assembler matters. The entry stands last. */
-static const char tail[] = ".section .text\n"
-                           ".byte 0xb8, 1, 0, 0, 0\n" /* mov eax, 1 */
-                           ".byte 0x31, 0xdb\n"       /* xor ebx, ebx */
-                           ".byte 0xcd, 0x80\n"       /* int 0x80 */
-                           ".globl p4sim_snippet_entry\n"
-                           "p4sim_snippet_entry:\n"
-                           ".byte 0x68\n" /* push the address of the first byte */
-                           ".long 0x08049000\n"
-                           ".byte 0xc3\n"; /* ret */
+#define ENTRY                                                                                      \
+    ".globl p4sim_snippet_entry\n"                                                                 \
+    "p4sim_snippet_entry:\n"                                                                       \
+    ".byte 0x68\n" /* push the address of the first byte */                                        \
+    ".long 0x08049000\n"                                                                           \
+    ".byte 0xc3\n" /* ret */
+
+static const char tail_32[] = ".section .text\n"
+                              ".byte 0xb8, 1, 0, 0, 0\n" /* mov eax, 1 */
+                              ".byte 0x31, 0xdb\n"       /* xor ebx, ebx */
+                              ".byte 0xcd, 0x80\n"       /* int 0x80 */
+    ENTRY;
+
+static const char tail_64[] = ".section .text\n"
+                              ".byte 0xb8, 60, 0, 0, 0\n" /* mov eax, 60 */
+                              ".byte 0x31, 0xff\n"        /* xor edi, edi */
+                              ".byte 0x0f, 0x05\n"        /* syscall */
+    ENTRY;
 
 struct folder {
     char path[64];
@@ -69,7 +79,7 @@ static void remove_folder(const struct folder *folder)
 }
 
 /* Keeps the last part of the name, so that the assembler's messages show it. */
-static bool make_folder(struct folder *folder, const char *name, const char *text)
+static bool make_folder(struct folder *folder, const char *name, bool long_mode, const char *text)
 {
     const char *temporary = getenv("TMPDIR");
     const char *last = name ? strrchr(name, '/') : NULL;
@@ -82,7 +92,7 @@ static bool make_folder(struct folder *folder, const char *name, const char *tex
     if (!mkdtemp(folder->path))
         return false;
     if (write_file(folder, "p4sim-head", head) && write_file(folder, folder->name, text) &&
-        write_file(folder, "p4sim-tail", tail))
+        write_file(folder, "p4sim-tail", long_mode ? tail_64 : tail_32))
         return true;
     remove_folder(folder);
     return false;
@@ -137,13 +147,15 @@ static void pass_on(const struct folder *folder, const char *what, char output[O
     }
 }
 
-static bool build(const struct folder *folder, char error[512])
+static bool build(const struct folder *folder, bool long_mode, char error[512])
 {
-    const char *const assemble[] = {"as",         "--32",       "-o",         "p4sim-object",
-                                    "p4sim-head", folder->name, "p4sim-tail", NULL};
+    const char *const assemble[] = {"as",         long_mode ? "--64" : "--32",
+                                    "-o",         "p4sim-object",
+                                    "p4sim-head", folder->name,
+                                    "p4sim-tail", NULL};
     const char *const link[] = {"ld",
                                 "-m",
-                                "elf_i386",
+                                long_mode ? "elf_x86_64" : "elf_i386",
                                 "-z",
                                 "noexecstack",
                                 "-Ttext",
@@ -171,38 +183,42 @@ static bool build(const struct folder *folder, char error[512])
 }
 
 /* The entry point tells where the tail stands. */
-static uint64_t entry_point(const char *path)
+static uint64_t entry_point(const char *path, bool long_mode)
 {
-    Elf32_Ehdr header = {0};
+    union {
+        Elf32_Ehdr narrow;
+        Elf64_Ehdr wide;
+    } header = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
         return 0;
     if (read(fd, &header, sizeof header) != (ssize_t)sizeof header)
-        header.e_entry = 0;
+        memset(&header, 0, sizeof header);
     close(fd);
-    return header.e_entry;
+    return long_mode ? header.wide.e_entry : header.narrow.e_entry;
 }
 
-struct trace_source *trace_open_snippet(const char *text, const char *name, trace_cpuid_fn *cpuid,
-                                        void *cpuid_context, char error[512], int *status)
+struct trace_source *trace_open_snippet(const char *text, const char *name, bool long_mode,
+                                        trace_cpuid_fn *cpuid, void *cpuid_context, char error[512],
+                                        int *status)
 {
     char path[sizeof((struct folder *)NULL)->path + NAME_BYTES];
     char *argv[] = {path, NULL};
     struct trace_live_options options = {
-        .argv = argv, .cpuid = cpuid, .cpuid_context = cpuid_context};
+        .argv = argv, .cpuid = cpuid, .cpuid_context = cpuid_context, .long_mode = long_mode};
     struct trace_source *source = NULL;
     struct folder folder = {0};
 
     *status = 3;
-    if (!make_folder(&folder, name, text)) {
+    if (!make_folder(&folder, name, long_mode, text)) {
         snprintf(error, 512, "cannot write the snippet to a temporary folder: %s", strerror(errno));
         return NULL;
     }
-    if (build(&folder, error)) {
+    if (build(&folder, long_mode, error)) {
         snprintf(path, sizeof path, "%s/p4sim-program", folder.path);
-        source =
-            live_open(&options, TEXT_ADDRESS, entry_point(path) - TAIL_EXIT_BYTES, error, status);
+        source = live_open(&options, TEXT_ADDRESS, entry_point(path, long_mode) - TAIL_EXIT_BYTES,
+                           error, status);
     }
     remove_folder(&folder);
     return source;

@@ -31,6 +31,7 @@ enum trace_flags {
     TRACE_REP_BACKWARD = 1 << 1, /* string instruction with DF=1: addresses go down */
     TRACE_INTERRUPTED = 1 << 2,  /* next_ip is not where the instruction leads: a signal handler, a
                                     fault,  or the switch to another thread or process comes next */
+    TRACE_64BIT = 1 << 3,        /* executed in 64-bit mode */
 };
 
 /*
@@ -241,6 +242,7 @@ struct trace_live_options {
     const char *record_to; /* also record the run to this file, or NULL */
     bool any_program;      /* the first program may be one that runs outside the count */
     bool native_only;      /* the processor executes every instruction: slow, for comparison */
+    bool long_mode;        /* the model has EM64T: 64-bit programs run too */
 };
 
 /* Each opener gives a source or NULL; when NULL, ERROR (512 bytes) says what, where, what was
@@ -254,10 +256,11 @@ struct trace_source *trace_open_live(const struct trace_live_options *options, c
 bool trace_live_possible(char reason[256]);
 /* A recorded run. */
 struct trace_source *trace_open_file(const char *path, char error[512], int *status);
-/* Assembly text (GNU as, AT&T or with .intel_syntax) assembled by the system's `as --32`, run from
- * its first byte until it leaves its own code. */
-struct trace_source *trace_open_snippet(const char *text, const char *name, trace_cpuid_fn *cpuid,
-                                        void *cpuid_context, char error[512], int *status);
+/* Assembly text (GNU as, AT&T or with .intel_syntax) assembled by the system's `as --32`, or `as
+ * --64` for LONG_MODE, run from its first byte until it leaves its own code. */
+struct trace_source *trace_open_snippet(const char *text, const char *name, bool long_mode,
+                                        trace_cpuid_fn *cpuid, void *cpuid_context, char error[512],
+                                        int *status);
 
 /* What the header of a recorded run says. */
 struct trace_info {

@@ -115,11 +115,11 @@ static bool decode_here(struct space *space, struct recipe_decoder *decoder,
 
     if (!page)
         return false;
-    if (recipe_decode(decoder, RECIPE_32, page->bytes + offset, CODE_PAGE_BYTES - offset, recipe))
+    if (recipe_decode(decoder, space->mode, page->bytes + offset, CODE_PAGE_BYTES - offset, recipe))
         return true;
     if (offset > CODE_PAGE_BYTES - TRACE_INSTRUCTION_BYTES)
         current_page(space, recorder, tid, (ip >> CODE_PAGE_SHIFT) + 1);
-    recipe_decode(decoder, RECIPE_32, bytes, code_page_copy(&space->pages, ip, bytes), recipe);
+    recipe_decode(decoder, space->mode, bytes, code_page_copy(&space->pages, ip, bytes), recipe);
     return true;
 }
 
@@ -210,8 +210,9 @@ struct code_entry *space_guess(struct space *space, struct recipe_decoder *decod
     if (entry && count >= entry->recipe.length &&
         memcmp(bytes, entry->recipe.bytes, entry->recipe.length) == 0)
         return entry;
-    return recipe_decode(decoder, RECIPE_32, bytes, count, &recipe) ? entry_for(space, ip, &recipe)
-                                                                    : NULL;
+    return recipe_decode(decoder, space->mode, bytes, count, &recipe)
+               ? entry_for(space, ip, &recipe)
+               : NULL;
 }
 
 void space_written(struct space *space, uint64_t low, uint64_t high)

@@ -26,7 +26,8 @@ struct code_entry {
 
 struct space {
     uint16_t process;
-    unsigned users; /* threads */
+    enum recipe_mode mode; /* of its program */
+    unsigned users;        /* threads */
     uint64_t epoch;
     struct code_page_set pages;
     struct code_entry **slots; /* open addressing by ip */

@@ -85,7 +85,7 @@ struct stream_code {
     uint16_t process;
     uint8_t length;
     uint8_t access_count;
-    uint8_t static_flags; /* TRACE_SYSTEM_CALL */
+    uint8_t static_flags; /* TRACE_SYSTEM_CALL, TRACE_64BIT */
     uint8_t backward;     /* TRACE_REP_BACKWARD or 0 */
     uint32_t size[TRACE_ACCESSES];
     bool write[TRACE_ACCESSES];

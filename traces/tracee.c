@@ -225,58 +225,61 @@ char tracee_state(pid_t tid)
 /* ---- the auxiliary vector ----------------------------------------------------------------------
  */
 
-static uint32_t read32(pid_t tid, uint64_t address)
-{
-    uint32_t value = 0;
+/* Words of the program's own size. */
+struct words {
+    pid_t tid;
+    unsigned size;
+};
 
-    tracee_read(tid, address, &value, sizeof value);
+static uint64_t read_word(const struct words *words, uint64_t address)
+{
+    uint64_t value = 0;
+
+    tracee_read(words->tid, address, &value, words->size);
     return value;
 }
 
-/* The vector stands above argc, the argument pointers and the environment pointers. */
-static uint64_t auxv_address(pid_t tid, uint64_t stack)
+static bool write_word(const struct words *words, uint64_t address, uint64_t value)
 {
-    uint64_t at = stack + 4 + 4 * ((uint64_t)read32(tid, stack) + 1);
-
-    while (read32(tid, at))
-        at += 4;
-    return at + 4;
+    return tracee_write(words->tid, address, &value, words->size);
 }
 
-static bool edit_entry(pid_t tid, uint64_t at, Elf32_auxv_t *entry, const uint32_t *hwcap)
+/* The vector stands above argc, the argument pointers and the environment pointers. */
+static uint64_t auxv_address(const struct words *words, uint64_t stack)
+{
+    uint64_t at = stack + words->size * (2 + read_word(words, stack));
+
+    while (read_word(words, at))
+        at += words->size;
+    return at + words->size;
+}
+
+static bool edit_entry(const struct words *words, uint64_t at, uint64_t type, const uint32_t *hwcap)
 {
     static const uint8_t fixed[16] = "p4sim AT_RANDOM";
 
-    switch (entry->a_type) {
+    switch (type) {
     case AT_SYSINFO:
     case AT_SYSINFO_EHDR:
-        entry->a_type = AT_IGNORE;
-        break;
+        return write_word(words, at, AT_IGNORE);
     case AT_HWCAP:
-        if (!hwcap)
-            return true;
-        entry->a_un.a_val = *hwcap;
-        break;
+        return !hwcap || write_word(words, at + words->size, *hwcap);
     case AT_HWCAP2:
-        entry->a_un.a_val = 0;
-        break;
+        return write_word(words, at + words->size, 0);
     case AT_RANDOM:
-        return tracee_write(tid, entry->a_un.a_val, fixed, sizeof fixed);
+        return tracee_write(words->tid, read_word(words, at + words->size), fixed, sizeof fixed);
     default:
         return true;
     }
-    return tracee_write(tid, at, entry, sizeof *entry);
 }
 
-bool tracee_edit_auxv(pid_t tid, uint64_t stack, const uint32_t *hwcap)
+bool tracee_edit_auxv(pid_t tid, const struct user_regs_struct *registers, const uint32_t *hwcap)
 {
-    for (uint64_t at = auxv_address(tid, stack);; at += sizeof(Elf32_auxv_t)) {
-        Elf32_auxv_t entry;
-        if (tracee_read(tid, at, &entry, sizeof entry) != sizeof entry)
+    const struct words words = {tid, registers->cs == CS_64BIT ? 8 : 4};
+    uint64_t at = auxv_address(&words, registers->rsp), type;
+
+    for (; (type = read_word(&words, at)) != AT_NULL; at += 2 * words.size)
+        if (!edit_entry(&words, at, type, hwcap))
             return false;
-        if (entry.a_type == AT_NULL)
-            return true;
-        if (!edit_entry(tid, at, &entry, hwcap))
-            return false;
-    }
+    return true;
 }

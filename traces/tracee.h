@@ -46,6 +46,6 @@ char tracee_state(pid_t tid);
 
 /* After exec: edit the auxiliary vector as described above. HWCAP is leaf 1 EDX, or NULL to keep.
  */
-bool tracee_edit_auxv(pid_t tid, uint64_t stack, const uint32_t *hwcap);
+bool tracee_edit_auxv(pid_t tid, const struct user_regs_struct *registers, const uint32_t *hwcap);
 
 #endif

@@ -141,7 +141,7 @@ static void the_assemblers_complaint_is_passed_on_with_its_line(void **state)
     (void)state;
     lab_need_snippets();
     assert_null(
-        trace_open_snippet("nop\nfrobnicate %eax\n", "folder/loop.s", NULL, NULL, error, &status));
+        trace_open_snippet("nop\nfrobnicate %eax\n", "folder/loop.s", false, NULL, NULL, error, &status));
     assert_non_null(strstr(error, "loop.s:2"));
     assert_non_null(strstr(error, "frobnicate"));
     assert_int_equal(status, 3);
@@ -155,7 +155,7 @@ static void a_missing_assembler_is_named(void **state)
     (void)state;
     lab_need_snippets();
     setenv("PATH", "/nonexistent", 1);
-    assert_null(trace_open_snippet("nop\n", NULL, NULL, NULL, error, &status));
+    assert_null(trace_open_snippet("nop\n", NULL, false, NULL, NULL, error, &status));
     setenv("PATH", path, 1);
     free(path);
     assert_non_null(strstr(error, "`as`"));

@@ -70,7 +70,8 @@ static int info(const char *path)
 
 static struct trace_source *open_source(char **argv, const char *record_to)
 {
-    struct trace_live_options options = {.argv = argv, .cpuid = p4_cpuid, .record_to = record_to};
+    struct trace_live_options options = {
+        .argv = argv, .cpuid = p4_cpuid, .record_to = record_to, .long_mode = true};
     char error[512];
     int status;
     struct trace_source *source = NULL;

@@ -22,7 +22,7 @@ static const char *const default_events[] = {
 static const char help[] =
     "usage: p4sim stat [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
     "       p4sim stat [OPTIONS] --trace FILE | --snippet FILE.s | --asm 'TEXT'\n\n"
-    "Runs a 32-bit program, a recording or a piece of assembly on a simulated Pentium 4 and "
+    "Runs a program, a recording or a piece of assembly on a simulated Pentium 4 and "
     "counts\n"
     "events with its performance-monitoring counters.\n\n"
     "what to count\n"
@@ -40,6 +40,7 @@ static const char help[] =
     "      --trace FILE        replay a recording\n"
     "      --snippet FILE      assemble and run a file\n"
     "      --asm TEXT          assemble and run a text\n"
+    "      --64                assemble as 64-bit code (models with EM64T)\n"
     "      --record FILE       also record the program's run\n"
     "      --max-instructions N  stop after N instructions\n"
     "  -m, --model NAME        processor model or a model file (default " P4SIM_DEFAULT_MODEL ")\n"
@@ -61,6 +62,7 @@ enum option_code {
     OPT_TRACE = 256,
     OPT_SNIPPET,
     OPT_ASM,
+    OPT_64,
     OPT_RECORD,
     OPT_MAX,
     OPT_PASSES,
@@ -82,6 +84,7 @@ static const struct option long_options[] = {
     {"trace", required_argument, NULL, OPT_TRACE},
     {"snippet", required_argument, NULL, OPT_SNIPPET},
     {"asm", required_argument, NULL, OPT_ASM},
+    {"64", no_argument, NULL, OPT_64},
     {"record", required_argument, NULL, OPT_RECORD},
     {"max-instructions", required_argument, NULL, OPT_MAX},
     {"passes", required_argument, NULL, OPT_PASSES},
@@ -180,6 +183,9 @@ static int take_flag(struct stat_options *options, int code)
     case OPT_STATS:
         options->statistics = true;
         return GO_ON;
+    case OPT_64:
+        options->long_mode = true;
+        return GO_ON;
     case OPT_NO_PROGRESS:
         options->no_progress = true;
         return GO_ON;
@@ -235,12 +241,18 @@ static int check_source(struct stat_options *options, bool given, int argc, char
         if (optind == argc)
             return complain(EXIT_USAGE, "stat",
                             "nothing to run: give a program, --trace, --snippet or --asm");
+        if (options->long_mode)
+            return complain(EXIT_USAGE, "stat", "--64 is for --snippet and --asm");
         options->argv = argv + optind;
         return GO_ON;
     }
     if (optind < argc)
         return complain(EXIT_USAGE, "stat",
                         "'%s': give a program or a recording or snippet, not both", argv[optind]);
+    if (options->long_mode && options->source != STAT_SNIPPET)
+        return complain(
+            EXIT_USAGE, "stat",
+            "--64 is for --snippet and --asm; programs and recordings say it themselves");
     if (options->record)
         return complain(EXIT_USAGE, "stat",
                         "--record is for programs; recordings and snippets are files already");
@@ -293,6 +305,10 @@ static int prepare(const struct stat_options *options, struct stat_result *resul
     if (!sim_model_load(options->model, &result->model, error))
         return complain(model_is_known(options->model) ? EXIT_INPUT : EXIT_USAGE, "stat", "%s",
                         error);
+    if (options->long_mode && !result->model.params.em64t)
+        return complain(EXIT_USAGE, "stat",
+                        "--64: model %s has no EM64T; choose prescott-64 or cedar-mill",
+                        result->model.name);
     unsigned signature = result->model.params.family_model << 4 | result->model.stepping;
     for (size_t i = 0; i < count; i++) {
         struct stat_row *row = &result->rows[result->row_count++];

@@ -24,6 +24,7 @@ struct stat_options {
     char *const *argv;    /* STAT_PROGRAM */
     const char *path;     /* STAT_TRACE, STAT_SNIPPET from a file */
     const char *assembly; /* STAT_SNIPPET from the command line */
+    bool long_mode;       /* STAT_SNIPPET as 64-bit code */
     char events[STAT_EVENTS][200];
     size_t event_count;
 };

@@ -116,7 +116,8 @@ static struct trace_source *open_program(const struct stat_options *options,
     return trace_open_live(&(struct trace_live_options){.argv = options->argv,
                                                         .cpuid = sim_model_cpuid,
                                                         .cpuid_context = &result->model,
-                                                        .record_to = record_to},
+                                                        .record_to = record_to,
+                                                        .long_mode = result->model.params.em64t},
                            error, status);
 }
 
@@ -152,7 +153,7 @@ static struct trace_source *open_snippet(const struct stat_options *options,
     }
     struct trace_source *source = trace_open_snippet(
         text ? text : options->assembly, options->path ? options->path : "the command line",
-        sim_model_cpuid, &result->model, error, status);
+        options->long_mode, sim_model_cpuid, &result->model, error, status);
     free(text);
     return source;
 }

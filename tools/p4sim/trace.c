@@ -102,7 +102,8 @@ static int record(int argc, char **argv)
         trace_open_live(&(struct trace_live_options){.argv = options.argv,
                                                      .cpuid = sim_model_cpuid,
                                                      .cpuid_context = &model,
-                                                     .record_to = options.output},
+                                                     .record_to = options.output,
+                                                     .long_mode = model.params.em64t},
                         error, &status);
     if (source) {
         status = follow(source, options.output);
