@@ -31,9 +31,9 @@ static struct trace_source *open_live(const struct sim_model *model,
     struct sim_model *context = (struct sim_model *)(uintptr_t)model;
     *status = 3;
     snprintf(error, 512, "out of memory");
-    struct trace_source *source =
-        text ? trace_open_snippet(text, snippet->name, sim_model_cpuid, context, error, status)
-             : NULL;
+    struct trace_source *source = text ? trace_open_snippet(text, snippet->name, false,
+                                                            sim_model_cpuid, context, error, status)
+                                       : NULL;
     free(text);
     return source;
 }
