@@ -137,7 +137,8 @@ struct trace_source *lab_snippet(const char *text)
     char error[512] = "";
     int status;
 
-    return checked(trace_open_snippet(text, "test.s", false, p4_cpuid, NULL, error, &status), error);
+    return checked(trace_open_snippet(text, "test.s", false, p4_cpuid, NULL, error, &status),
+                   error);
 }
 
 struct trace_source *lab_file(const char *path)

@@ -140,8 +140,8 @@ static void the_assemblers_complaint_is_passed_on_with_its_line(void **state)
 
     (void)state;
     lab_need_snippets();
-    assert_null(
-        trace_open_snippet("nop\nfrobnicate %eax\n", "folder/loop.s", false, NULL, NULL, error, &status));
+    assert_null(trace_open_snippet("nop\nfrobnicate %eax\n", "folder/loop.s", false, NULL, NULL,
+                                   error, &status));
     assert_non_null(strstr(error, "loop.s:2"));
     assert_non_null(strstr(error, "frobnicate"));
     assert_int_equal(status, 3);
