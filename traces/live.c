@@ -237,6 +237,7 @@ static const struct trace_source_ops live_ops = {
     .objects = live_objects,
     .wrong_begin = live_wrong_begin,
     .wrong_step = live_wrong_step,
+    .run_natively = live_run_natively,
 };
 
 /* ---- opening -----------------------------------------------------------------------------------

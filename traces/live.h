@@ -79,6 +79,9 @@ struct live {
     bool native_only;
     bool long_mode; /* 64-bit programs are followed */
     uint32_t threads_seen;
+    bool natively;     /* threads run without steps: live_native.c */
+    uint64_t entry;    /* of the first program, once asked for */
+    uint64_t entry_at; /* instructions executed when it was reached, plus one; 0 before */
 
     struct object_log objects;
     uint64_t executed;
@@ -140,6 +143,14 @@ enum live_stop {
     STOP_KILLED,  /* it was dead before it could run; its end is yet to be reported */
     STOP_GONE,    /* it ended */
 };
+
+/* live_threads.c: looks once, without sleeping, whether a resumed thread stopped. */
+bool live_poll(struct live *live, struct live_thread *thread, enum live_stop *stop);
+void live_remove_gone(struct live *live);
+
+/* live_native.c */
+enum trace_result live_run_natively(struct trace_source *source, const uint64_t *stops,
+                                    size_t count);
 
 /* live_wrong.c. THREAD is about to execute RECIPE with registers START, behind a branch. */
 void live_keep_undo(struct live *live, const struct live_thread *thread,

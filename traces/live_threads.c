@@ -155,7 +155,7 @@ struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, st
     return !space || live_number_thread(live, thread) ? thread : NULL;
 }
 
-static void remove_gone(struct live *live)
+void live_remove_gone(struct live *live)
 {
     size_t kept = 0;
 
@@ -304,8 +304,8 @@ static bool absorb(struct live *live, struct live_thread *thread, int status, en
             image_replaced(live, thread);
         else
             child_made(live, thread);
-        *stop = STOP_GONE;
-        return thread->state == THREAD_GONE || live->source.error[0] ||
+        *stop = live->natively && thread->state != THREAD_GONE ? STOP_SIGNAL : STOP_GONE;
+        return live->natively || thread->state == THREAD_GONE || live->source.error[0] ||
                (ptrace(thread->outside ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, thread->tid, NULL,
                        NULL) != 0 &&
                 errno != ESRCH);
@@ -320,7 +320,7 @@ static bool absorb(struct live *live, struct live_thread *thread, int status, en
 }
 
 /* Asks once, without sleeping. False: nothing to report yet. */
-static bool poll_once(struct live *live, struct live_thread *thread, enum live_stop *stop)
+bool live_poll(struct live *live, struct live_thread *thread, enum live_stop *stop)
 {
     int status;
     pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
@@ -367,7 +367,7 @@ static enum live_stop wait_for(struct live *live, struct live_thread *thread, bo
             sched_yield(); /* the thread shares this processor */
         else
             nap();
-        if (poll_once(live, thread, &stop))
+        if (live_poll(live, thread, &stop))
             return stop;
         if (!call && polls < 20)
             continue;
@@ -403,7 +403,7 @@ static void look_after(struct live *live, struct live_thread *thread)
     enum live_stop stop;
 
     for (;;) {
-        if (poll_once(live, thread, &stop)) {
+        if (live_poll(live, thread, &stop)) {
             if (stop != STOP_GONE && thread->state == THREAD_BLOCKED)
                 thread->state = THREAD_READY;
             return;
@@ -430,7 +430,7 @@ static void look_after_all(struct live *live)
         for (size_t i = 0; i < live->thread_count; i++)
             if (live->threads[i]->state == THREAD_BLOCKED)
                 look_after(live, live->threads[i]);
-        remove_gone(live);
+        live_remove_gone(live);
         if (!live->thread_count || any_ready(live))
             return;
         nap();
@@ -480,7 +480,7 @@ void live_kill_all(struct live *live)
             if ((got < 0 && errno != EINTR) || (got > 0 && !WIFSTOPPED(status)))
                 thread_gone(live, thread, got > 0 ? status : SIGKILL);
         }
-        remove_gone(live);
+        live_remove_gone(live);
         if (live->thread_count)
             nap();
     }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TRACE_INSTRUCTION_BYTES 15
 #define TRACE_ACCESSES          4
@@ -134,6 +135,9 @@ struct trace_source_ops {
     /* NULL where wrong paths have no values */
     bool (*wrong_begin)(struct trace_source *source);
     bool (*wrong_step)(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
+    /* NULL where nothing can be left out */
+    enum trace_result (*run_natively)(struct trace_source *source, const uint64_t *stops,
+                                      size_t count);
 };
 
 struct trace_source {
@@ -207,6 +211,26 @@ static inline bool trace_source_wrong_step(struct trace_source *source, uint64_t
                                            struct trace_wrong_step *out)
 {
     return source->ops->wrong_step && source->ops->wrong_step(source, ip, out);
+}
+
+/*
+ * Lets a live program run at the processor's own speed, delivering nothing, until one of its
+ * threads is about to execute an instruction at one of COUNT addresses (in any of its processes):
+ * the next one delivered is that one. The instruction a thread stands at now does not count. An
+ * instruction executed and not yet delivered is not delivered any more. Meanwhile CPUID, RDTSC and
+ * /dev/cpu/N/msr are the host's, but not in the program's start, which is interpreted. END: the
+ * program ended before; ERROR: see source->error (recordings and snippets leave nothing out).
+ */
+static inline enum trace_result trace_source_run_natively(struct trace_source *source,
+                                                          const uint64_t *stops, size_t count)
+{
+    static const char only_live[] = "only a live program can run natively in parts";
+
+    if (source->ops->run_natively)
+        return source->ops->run_natively(source, stops, count);
+    source->error_status = 2;
+    memcpy(source->error, only_live, sizeof only_live);
+    return TRACE_ERROR;
 }
 
 /* Share of the run that is done, 0..1, or a negative number when nobody can know. */
