@@ -188,8 +188,10 @@ static struct nb_code *decode(struct nb_machine *m, struct lp *lp, uint16_t proc
     struct nb_code *code = new_code(m, lp);
     if (!code)
         return NULL;
-    if (!nb_decode(m->decoder, bytes, n, ip, code))
+    if (!nb_decode(m->decoder[lp->fe.mode_64], bytes, n, ip, code))
         code->flags |= NB_CODE_INVALID;
+    else if (lp->fe.mode_64 && !m->p.em64t)
+        code->flags |= NB_CODE_NOT_ON_MODEL;
     else
         make_address_parts(m, lp, code);
     code->ip = ip;

@@ -144,10 +144,11 @@ static enum fetch_result stop_not_on_model(struct nb_machine *m, struct lp *lp,
     uint8_t bytes[15];
     char text[96];
     size_t n = lp->input.code_at(lp->input.context, in->process, in->ip, bytes);
-    nb_disassemble(m->decoder, bytes, n, in->ip, text, sizeof text);
+    nb_disassemble(m->decoder[lp->fe.mode_64], bytes, n, in->ip, text, sizeof text);
     snprintf(m->report, sizeof m->report,
-             "instruction at 0x%llx (%s) does not exist on this model (family 15 model %u)",
-             (unsigned long long)in->ip, text, m->p.family_model);
+             "%sinstruction at 0x%llx (%s) does not exist on this model (family 15 model %u)",
+             lp->fe.mode_64 && !m->p.em64t ? "64-bit " : "", (unsigned long long)in->ip, text,
+             m->p.family_model);
     m->stop = NB_STOP_NOT_ON_MODEL;
     m->stopped = true;
     lp->fe.wait = FE_END;
@@ -177,6 +178,7 @@ static enum fetch_result fetch_right(struct nb_machine *m, struct lp *lp)
         wait_for_input(m, lp, result);
         return FETCH_WAIT;
     }
+    fe->mode_64 = d->in.flags & NB_INSTRUCTION_64BIT;
     const struct nb_code *code = codes_executed(m, lp, &d->in);
     if (!code) {
         fe->wait = FE_END;

@@ -232,8 +232,9 @@ static bool lp_init(struct nb_machine *m, unsigned number, const struct nb_input
 
 static bool init(struct nb_machine *m, const struct nb_input *inputs)
 {
-    m->decoder = nb_decoder_new(m->p.family_model, false);
-    if (!m->decoder || !predict_init(m) || !tc_init(m) || !memory_init(m))
+    for (unsigned mode = 0; mode < 2; mode++)
+        m->decoder[mode] = nb_decoder_new(m->p.family_model, mode);
+    if (!m->decoder[0] || !m->decoder[1] || !predict_init(m) || !tc_init(m) || !memory_init(m))
         return false;
     for (unsigned i = 0; i < m->lps; i++)
         if (!lp_init(m, i, &inputs[i]))
@@ -262,8 +263,8 @@ void nb_free(struct nb_machine *m)
 {
     if (!m)
         return;
-    if (m->decoder)
-        nb_decoder_free(m->decoder);
+    for (unsigned mode = 0; mode < 2; mode++)
+        nb_decoder_free(m->decoder[mode]);
     for (unsigned i = 0; i < m->lps; i++) {
         codes_free(&m->lp[i]);
         free(m->lp[i].itlb.entry);

@@ -254,6 +254,7 @@ struct front_end {
     enum fe_mode mode;
     enum fe_wait wait;
     bool wrong_path;
+    bool mode_64; /* the instructions of this path are of 64-bit mode */
     uint16_t process;
     uint64_t ip; /* next instruction to fetch */
     nb_clock busy_until;
@@ -362,7 +363,7 @@ struct lp {
 struct nb_machine {
     struct nb_params p;
     struct p4pmu *pmu;
-    struct nb_decoder *decoder;
+    struct nb_decoder *decoder[2]; /* for 32-bit and for 64-bit mode */
     nb_clock now;
     bool active; /* some stage did something in this clock */
     bool out_of_memory, stopped;

@@ -59,7 +59,8 @@ enum {
     NB_INSTRUCTION_BACKWARD = 1,
     NB_INSTRUCTION_INTERRUPTED = 2,
     NB_INSTRUCTION_SYSTEM_CALL = 4,
-    NB_INSTRUCTION_KERNEL = 8 /* executes at CPL 0; else CPL 3 */
+    NB_INSTRUCTION_KERNEL = 8, /* executes at CPL 0; else CPL 3 */
+    NB_INSTRUCTION_64BIT = 32  /* in 64-bit mode (EM64T) */
 };
 
 enum nb_input_result {

@@ -4,9 +4,9 @@
  * them.
  *
  * Physical frames are given out in order of first touch, so that a run is the same each time; page
- * tables of a process live in frames of their own. Two dependent loads and a fixed cost make a walk
- * (model choice: the cost is not published); one walk at a time (BOGGS04: up to Northwood a walk
- * that misses blocks others). Not modelled: 4 MB pages, page faults.
+ * tables of a process live in frames of their own. Two dependent loads (four in 64-bit mode) and a
+ * fixed cost make a walk (model choice: the cost is not published); one walk at a time (BOGGS04: up
+ * to Northwood a walk that misses blocks others). Not modelled: 4 MB pages, page faults.
  */
 #include "machine.h"
 
@@ -157,25 +157,38 @@ uint64_t page_frame(struct nb_machine *m, uint64_t key)
     return frame;
 }
 
-/* Where the page table entry of KEY lies: LEVEL 1 the directory, 0 the table (two-level, 4-byte
- * entries). */
-static uint64_t table_entry(struct nb_machine *m, uint64_t key, unsigned level)
+/* Page tables of a mode: two levels of 1024 entries of four bytes, or four of 512 of eight (SDM
+ * volume 3, paging). */
+struct table_form {
+    unsigned levels, index_bits, entry_bits;
+};
+
+static const struct table_form *table_form(const struct nb_machine *m, unsigned who)
+{
+    static const struct table_form forms[2] = {{2, 10, 2}, {4, 9, 3}};
+    return &forms[m->lp[who >> 2].fe.mode_64];
+}
+
+/* Where the entry of KEY lies in the tables of LEVEL, 0 being the one that names the page. */
+static uint64_t table_entry(struct nb_machine *m, const struct table_form *form, uint64_t key,
+                            unsigned level)
 {
     uint16_t process = (uint16_t)((key >> 48) | TABLE_PROCESS);
     uint64_t page = key & ((UINT64_C(1) << 48) - 1);
-    uint64_t index = level ? page >> 10 : page;
-    uint64_t table = (level ? UINT64_C(1) << 44 : 0) + (index << 2);
+    uint64_t index = page >> (form->index_bits * level);
+    uint64_t table = ((uint64_t)level << 44) + (index << form->entry_bits);
     return (page_frame(m, page_key(process, table)) << PAGE_BITS) | (table & 0xFFF);
 }
 
 /* A walk for KEY asked for at TICK: when it is done. */
 nb_tick page_walk(struct nb_machine *m, unsigned who, uint64_t key, nb_tick tick, bool code)
 {
+    const struct table_form *form = table_form(m, who);
     bool missed;
     post(m, who, P4PMU_EV_page_walk_type, code ? 1u << 1 : 1u << 0, 1);
     tick = max64(tick, m->walk_free);
-    tick = l2_read(m, who, table_entry(m, key, 1), tick, BUS_READ, &missed);
-    tick = l2_read(m, who, table_entry(m, key, 0), tick, BUS_READ, &missed);
+    for (unsigned level = form->levels; level-- > 0;)
+        tick = l2_read(m, who, table_entry(m, form, key, level), tick, BUS_READ, &missed);
     tick += 2 * (nb_tick)m->p.walk_clocks;
     m->walk_free = tick;
     return tick;

@@ -45,7 +45,8 @@ static uint8_t flags_of(uint8_t flags)
 {
     return (uint8_t)((flags & TRACE_REP_BACKWARD ? NB_INSTRUCTION_BACKWARD : 0) |
                      (flags & TRACE_INTERRUPTED ? NB_INSTRUCTION_INTERRUPTED : 0) |
-                     (flags & TRACE_SYSTEM_CALL ? NB_INSTRUCTION_SYSTEM_CALL : 0));
+                     (flags & TRACE_SYSTEM_CALL ? NB_INSTRUCTION_SYSTEM_CALL : 0) |
+                     (flags & TRACE_64BIT ? NB_INSTRUCTION_64BIT : 0));
 }
 
 static void copy_instruction(const struct trace_instruction *in, struct nb_instruction *out)
