@@ -202,9 +202,12 @@ static void free_all(struct live *live)
         sched_setaffinity(0, sizeof live->affinity, &live->affinity);
     for (size_t i = 0; i < live->space_count; i++)
         space_free(live->spaces[i]);
-    for (size_t i = 0; i < live->thread_count; i++)
+    for (size_t i = 0; i < live->thread_count; i++) {
+        free(live->threads[i]->call);
         free(live->threads[i]);
+    }
     free(live->spaces);
+    free(live->msr_files);
     free(live->threads);
     recipe_decoder_free(live->decoder);
     recorder_close(live->recorder);

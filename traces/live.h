@@ -32,6 +32,7 @@ struct live_thread {
     bool outside;                 /* runs natively, outside the count */
     bool outside_counted;         /* among uncounted_processes */
     bool call_judged;             /* outside: stopped before a system call that was looked at */
+    struct msr_call *call;        /* outside: what was found, or NULL */
     struct user_regs_struct regs; /* at its last stop */
 
     /* execute.c */
@@ -60,6 +61,14 @@ struct live_undo {
     struct interpret_x87 x87;
     unsigned written_count;
     struct live_written written[TRACE_ACCESSES];
+};
+
+/* An open /dev/cpu/N/msr (live_msr.h). */
+struct msr_file {
+    dev_t device; /* of the file that stands for it */
+    ino_t inode;
+    unsigned logical_processor;
+    unsigned access; /* O_RDONLY, O_WRONLY, O_RDWR */
 };
 
 struct live {
@@ -105,6 +114,8 @@ struct live {
     volatile sig_atomic_t interrupted;
     volatile sig_atomic_t first; /* process id of the first program while it lives, else 0 */
     pid_t first_pid;
+    struct msr_file *msr_files; /* all that were opened */
+    size_t msr_file_count;
     char outside_names[160]; /* of the programs that ran outside the count */
     bool finished;
     bool killing; /* by us, not by what the program did */

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "execute.h"
+#include "live_msr.h"
 
 #include <limits.h>
 #include <string.h>
@@ -421,6 +422,77 @@ static enum live_step answer_register(struct live *live, struct live_thread *thr
     return answered(live, thread, attempt, out);
 }
 
+/* ---- /dev/cpu/N/msr ----------------------------------------------------------------------------
+ */
+
+/* The kernel opens another file in the device's place. */
+static enum live_step open_substitute(struct live *live, struct live_thread *thread,
+                                      const struct attempt *attempt, const struct msr_call *msr,
+                                      struct trace_instruction *out)
+{
+    enum live_step result;
+
+    live_put_call(&thread->regs, &msr->substitute);
+    tracee_set_registers(thread->tid, &thread->regs);
+    result = step_natively(live, thread, attempt, out);
+    if (result != LIVE_EXECUTED)
+        return result;
+    uint64_t descriptor = thread->regs.rax;
+    msr_opened(live, thread->tid, msr, (int32_t)descriptor);
+    live_put_call(&thread->regs, &msr->call);
+    thread->regs.rax = descriptor;
+    tracee_set_registers(thread->tid, &thread->regs);
+    return live->source.error[0] ? LIVE_FAILED : result;
+}
+
+static enum live_step look_at_substitute(struct live *live, struct live_thread *thread,
+                                         const struct attempt *attempt, const struct msr_call *msr,
+                                         struct trace_instruction *out)
+{
+    enum live_step result = step_natively(live, thread, attempt, out);
+
+    if (result == LIVE_EXECUTED)
+        msr_looked(live, thread->tid, msr, (int32_t)thread->regs.rax);
+    return result;
+}
+
+static enum live_step transfer(struct live *live, struct live_thread *thread,
+                               const struct attempt *attempt, const struct msr_call *msr,
+                               struct trace_instruction *out)
+{
+    if (!live->synchronised)
+        return wait_for_machine(live, thread, attempt, out);
+    live->synchronised = false;
+    thread->regs.rax = (uint64_t)msr_transfer(live, thread->tid, msr, attempt->start.ip);
+    return answered(live, thread, attempt, out);
+}
+
+static enum live_step system_call(struct live *live, struct live_thread *thread,
+                                  const struct attempt *attempt, struct trace_instruction *out)
+{
+    const uint8_t *bytes = attempt->entry->recipe.bytes;
+    bool wide = thread->regs.cs == CS_64BIT && bytes[0] == 0x0f && bytes[1] == 0x05;
+    struct live_call call = live_call_of(&thread->regs, wide, thread->regs.rax);
+    struct msr_call msr = {.what = MSR_NOT_OURS};
+
+    if (!live_call_restarts(thread))
+        msr = msr_judge(live, thread->tid, &call);
+    switch (msr.what) {
+    case MSR_NOT_OURS:
+        break;
+    case MSR_ANSWERED:
+        thread->regs.rax = (uint64_t)msr.result;
+        return answered(live, thread, attempt, out);
+    case MSR_TRANSFER:
+        return transfer(live, thread, attempt, &msr, out);
+    case MSR_OPEN:
+        return open_substitute(live, thread, attempt, &msr, out);
+    case MSR_LOOK:
+        return look_at_substitute(live, thread, attempt, &msr, out);
+    }
+    return step_natively(live, thread, attempt, out);
+}
+
 /* ---- repeated string instructions ---------------------------------------------------------------
  */
 
@@ -507,6 +579,8 @@ static enum live_step by_the_processor(struct live *live, struct live_thread *th
     case RECIPE_RDMSR:
     case RECIPE_WRMSR:
         return answer_register(live, thread, attempt, out);
+    case RECIPE_SYSTEM_CALL:
+        return system_call(live, thread, attempt, out);
     case RECIPE_LOAD_SS:
         if (loads_same_ss(thread, attempt))
             return answer_load_ss(live, thread, attempt, out);

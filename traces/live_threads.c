@@ -161,6 +161,7 @@ void live_remove_gone(struct live *live)
 
     for (size_t i = 0; i < live->thread_count; i++) {
         if (live->threads[i]->state == THREAD_GONE) {
+            free(live->threads[i]->call);
             free(live->threads[i]);
             if (live->current > kept)
                 live->current--;

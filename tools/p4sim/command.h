@@ -21,6 +21,7 @@ int complain(int status, const char *command, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 int command_stat(int argc, char **argv);
+int command_run(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_trace(int argc, char **argv);
 int command_check(int argc, char **argv);

@@ -16,6 +16,7 @@ struct command {
 
 static const struct command commands[] = {
     {"stat", command_stat, "count events over a run of a program, a recording or a snippet"},
+    {"run", command_run, "run a program that uses the counters itself, or through /dev/cpu/N/msr"},
     {"list", command_list, "events, sub-events, metrics and processor models"},
     {"explain", command_explain,
      "the background of an event, register, field, finding or mechanism"},

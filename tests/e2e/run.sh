@@ -1,0 +1,71 @@
+# p4sim run: programs that use the monitoring hardware themselves, by instructions and through
+# /dev/cpu/N/msr, from 32-bit programs and from 64-bit ones outside the count.
+. "$(dirname "$0")/lib.sh"
+needs_live
+exit7=$PROGRAMS/exit7
+escr="3b8 4000204" # MSR_CRU_ESCR0: instr_retired, NBOGUSNTAG, user
+cccr="36c 39000"   # MSR_IQ_CCCR0: enabled, compare nothing, this ESCR
+
+# What is granted, what faults.
+"$P4SIM" run -q -- "$PROGRAMS/counters" allowed >"$work/inside"
+same "allowed" "$(tr '\n' ';' <"$work/inside")" "rdtsc works;rdpmc works;rdmsr works;wrmsr works;"
+"$P4SIM" run -q --strict -- "$PROGRAMS/counters" allowed >"$work/inside"
+same "strict" "$(tr '\n' ';' <"$work/inside")" \
+    "rdtsc works;rdpmc: SIGSEGV, si_code 128;rdmsr: SIGSEGV, si_code 128;wrmsr: SIGSEGV, si_code 128;"
+"$P4SIM" run -q --strict --rdpmc -- "$PROGRAMS/counters" allowed >"$work/inside"
+same "strict with CR4.PCE" "$(tr '\n' ';' <"$work/inside")" \
+    "rdtsc works;rdpmc works;rdmsr: SIGSEGV, si_code 128;wrmsr: SIGSEGV, si_code 128;"
+"$P4SIM" run -- "$PROGRAMS/counters" fault >"$work/inside" 2>"$work/stderr"
+grep -q 'refused: 2; the first: RDMSR of MSR 0x12345 at 0x.*no such MSR' "$work/stderr" ||
+    fail "the refusal is not explained: $(cat "$work/stderr")"
+expect 139 "ended by signal 11" "$P4SIM" run --strict -- "$PROGRAMS/counters" 5
+
+# The exit status is the program's; scripts and 64-bit programs may come first.
+expect 7 "exited with status 7" "$P4SIM" run -- "$exit7" 5
+expect 3 "no such program" "$P4SIM" run -- "$work/nothing"
+expect 2 "give both or none" "$P4SIM" run --rdpmc -- "$exit7"
+printf '#!/bin/sh\n"%s" 5\nexit 9\n' "$exit7" >"$work/script"
+chmod +x "$work/script"
+expect 9 "simulated: 1 program image" "$P4SIM" run -- "$work/script"
+
+# From outside: the counter counts the program between the tools, children included, and nothing else.
+# simulated: how many instructions the last summary tells.
+simulated()
+{
+    sed -n 's/.*: \([0-9]*\) instructions in.*/\1/p' "$work/summary"
+}
+cat >"$work/count" <<EOF
+"\$MSR" write $escr && "\$MSR" write $cccr || exit 1
+"$exit7" 5 2>/dev/null
+"\$MSR" read 30c
+"\$MSR" read 3b8
+EOF
+[ -x "$PROGRAMS/msr64" ] || skip "64-bit programs cannot be built here"
+MSR=$PROGRAMS/msr64 "$P4SIM" run -o "$work/summary" -- sh "$work/count" >"$work/inside" ||
+    fail "msr64: $(cat "$work/summary")"
+same "instructions counted from outside" "$(printf '%x\n4000204' "$(simulated)")" "$(cat "$work/inside")"
+grep -q '1 program image, 1 thread' "$work/summary" || fail "more was simulated than the program"
+grep -q 'natively, outside the count: .*msr64' "$work/summary" || fail "who ran outside is not said"
+
+# The tool simulated too: its own instructions between the write and the read count as well.
+MSR=$PROGRAMS/msr "$P4SIM" run -o "$work/summary" -- sh "$work/count" >"$work/inside" ||
+    fail "msr: $(cat "$work/summary")"
+[ "$((0x$(head -n 1 "$work/inside")))" -lt "$(simulated)" ] || fail "what came before the write was counted"
+[ "$((0x$(head -n 1 "$work/inside")))" -gt 40000 ] || fail "too few: $(cat "$work/inside")"
+
+# What the files do.
+for tool in msr msr64; do
+    "$P4SIM" run -o "$work/summary" -- "$PROGRAMS/$tool" files >"$work/inside"
+    same "$tool files" "ok" "$(cat "$work/inside")"
+done
+
+# The unmodified tools of Debian.
+if command -v rdmsr >/dev/null && command -v wrmsr >/dev/null; then
+    "$P4SIM" run -o "$work/summary" -- \
+        sh -c "wrmsr 0x3b8 0x4000204; wrmsr 0x36c 0x39000; '$exit7' 5 2>/dev/null; rdmsr -d 0x30c" >"$work/inside" ||
+        fail "msr-tools: $(cat "$work/summary")"
+    same "instructions counted by msr-tools" "$(simulated)" "$(cat "$work/inside")"
+else
+    echo "msr-tools is not installed: not tried"
+fi
+finish
