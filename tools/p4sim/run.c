@@ -254,6 +254,7 @@ static int open_and_run(const struct run_options *options, struct sim_model *mod
                                                      .cpuid = sim_model_cpuid,
                                                      .cpuid_context = model,
                                                      .record_to = options->record,
+                                                     .long_mode = model->params.em64t,
                                                      .any_program = true},
                         error, &status);
     if (!source)
