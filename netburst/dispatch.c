@@ -18,7 +18,7 @@ static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tic
     struct rob_entry *e = &m->rob[s->entry[slot]];
     scheduler_remove(s, slot);
     if (e->uop->unit != NB_UNIT_NONE)
-        m->unit_free[e->uop->unit] = tick + e->uop->busy;
+        *unit_free(m, e) = tick + e->uop->busy;
     replay_first_pass(m, e, tick);
 }
 

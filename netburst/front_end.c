@@ -9,6 +9,9 @@
  * bogus. Their memory addresses are not known. After a far transfer, a serializing instruction or
  * an interruption of the stream the front end waits until all has retired. A wrong path ends at
  * such an instruction or where the code is not known.
+ *
+ * With two logical processors trace cache, microcode ROM and decoder serve one of them a clock, in
+ * turn (Marr 2002; that all three keep to the same turn is a model choice).
  */
 #include "machine.h"
 
@@ -19,17 +22,10 @@
 #define FROM_ROM     (1u << 2)
 #define CISC         (1u << 0)
 
-void fe_show_mode(struct nb_machine *m, struct lp *lp, bool begin)
-{
-    unsigned bit = lp->fe.mode == FE_DELIVER ? MODE_DELIVER : MODE_BUILD;
-    p4pmu_level(m->pmu, P4PMU_EV_TC_deliver_mode, bit, lp->who, begin);
-}
-
 void fe_mode(struct nb_machine *m, struct lp *lp, enum fe_mode mode)
 {
-    fe_show_mode(m, lp, false);
     lp->fe.mode = mode;
-    fe_show_mode(m, lp, true);
+    show_modes(m);
 }
 
 void fe_reset(struct lp *lp)
@@ -65,11 +61,8 @@ void fe_restart(struct nb_machine *m, struct lp *lp, uint64_t ip, uint16_t proce
 /* Room for uops: the queue and the stages on the way to it. */
 uint32_t fe_room(const struct nb_machine *m, const struct lp *lp)
 {
-    uint32_t capacity = m->p.uop_queue + 3 * (m->p.front_end_stages + m->p.decode_stages);
     uint32_t used = (uint32_t)(lp->fetched_tail - lp->fetched_head);
-    if (capacity > NB_QUEUE_RING)
-        capacity = NB_QUEUE_RING;
-    return capacity > used ? capacity - used : 0;
+    return m->limit.front > used ? m->limit.front - used : 0;
 }
 
 static const struct nb_uop *uop_of(const struct nb_code *code, uint64_t index, uint32_t *element)
@@ -339,8 +332,9 @@ static void leave_drain(struct nb_machine *m, struct lp *lp)
         lp->refetch_count = 1;
     }
     const struct nb_instruction *next = &lp->refetch[lp->refetch_head & (NB_DYN_RING - 1)];
+    lp_wake(m, lp);
     if (next->process != lp->fe.process) { /* CR3 is loaded */
-        tlb_flush(&m->dtlb);
+        dtlb_flush(m, lp);
         tlb_flush(&lp->itlb);
     }
     fe_restart(m, lp, next->ip, next->process);
@@ -368,6 +362,8 @@ static nb_clock fetch_some(struct nb_machine *m, struct lp *lp)
         return fe->wait == FE_IDLE ? fe->busy_until : NB_NEVER;
     if (fe->busy_until > m->now)
         return fe->busy_until;
+    if (lp_waits_for_room(m, lp))
+        return NB_NEVER; /* until the other one's uops are done */
     if (fe->in_rom)
         return fe_rom_cycle(m, lp);
     return fe->mode == FE_DELIVER ? deliver_cycle(m, lp) : build_cycle(m, lp);
@@ -375,8 +371,5 @@ static nb_clock fetch_some(struct nb_machine *m, struct lp *lp)
 
 nb_clock fe_cycle(struct nb_machine *m)
 {
-    nb_clock next = NB_NEVER;
-    for (unsigned i = 0; i < m->lps; i++)
-        next = min64(next, fetch_some(m, &m->lp[i]));
-    return next;
+    return take_turns(m, fetch_some);
 }

@@ -54,21 +54,15 @@ static nb_clock clock_cycle(struct nb_machine *m)
     next = min64(next, schedule_cycle(m));
     next = min64(next, allocate_cycle(m));
     next = min64(next, fe_cycle(m));
+    halt_cycle(m);
     next = min64(next, next_resolve(m));
     return m->active ? m->now + 1 : max64(next, m->now + 1);
-}
-
-/* Nothing of LP is left in the pipeline and nothing more is known to come. */
-static bool rests(const struct lp *lp)
-{
-    return (lp->fe.wait == FE_END || lp->fe.wait == FE_IDLE) && lp_drained(lp) &&
-           lp->store_head == lp->store_tail;
 }
 
 static bool finished(const struct nb_machine *m)
 {
     for (unsigned i = 0; i < m->lps; i++)
-        if (m->lp[i].fe.wait != FE_END || !rests(&m->lp[i]))
+        if (m->lp[i].fe.wait != FE_END || !lp_rests(&m->lp[i]))
             return false;
     return true;
 }
@@ -125,7 +119,7 @@ static void report_stuck(struct nb_machine *m)
 static bool stuck(const struct nb_machine *m)
 {
     for (unsigned i = 0; i < m->lps; i++)
-        if (m->now - m->lp[i].last_retire > NB_WATCHDOG_CLOCKS && !rests(&m->lp[i]))
+        if (m->now - m->lp[i].last_retire > NB_WATCHDOG_CLOCKS && !lp_rests(&m->lp[i]))
             return true;
     return false;
 }
@@ -174,10 +168,12 @@ enum nb_stop nb_run(struct nb_machine *m, uint64_t instructions)
         nb_clock next = clock_cycle(m);
         if (ended(m, next)) {
             pass_clocks(m, m->now + 1);
+            count_halted(m);
             return m->stop;
         }
         pass_clocks(m, m->each_clock ? m->now + 1 : next);
     }
+    count_halted(m);
     return NB_STOP_LIMIT;
 }
 
@@ -191,9 +187,7 @@ static void reset_state(struct nb_machine *m)
     for (unsigned i = 0; i < NB_SCHEDULERS; i++)
         m->scheduler[i].slots = (uint16_t)((1u << sizes[i]) - 1);
     m->pages.next_frame = 1;
-    p4pmu_active(m->pmu, 1, false);
-    for (unsigned i = 0; i < m->lps; i++)
-        lp_reset(m, &m->lp[i]);
+    threads_reset(m);
 }
 
 bool memory_init(struct nb_machine *m)
@@ -224,8 +218,6 @@ void memory_free(struct nb_machine *m)
 static bool lp_init(struct nb_machine *m, unsigned number, const struct nb_input *input)
 {
     struct lp *lp = &m->lp[number];
-    lp->number = (uint8_t)number;
-    lp->who = (uint8_t)P4PMU_WHO(number, 3);
     lp->input = *input;
     return codes_init(lp) && tlb_init(&lp->itlb, m->p.itlb_sets, m->p.itlb_ways);
 }

@@ -96,6 +96,7 @@ struct queue {
 
 struct scheduler {
     uint16_t occupied;        /* slots in use */
+    uint16_t of[NB_LPS];      /* ... by each logical processor */
     uint16_t candidates;      /* slots whose producers have all dispatched */
     uint16_t slots;           /* mask of the slots it has */
     uint16_t store_addresses; /* slots that hold a store's address uop */
@@ -145,6 +146,7 @@ struct tlb {
 };
 
 struct wc_buffer {
+    uint8_t lp;    /* who took it */
     uint64_t line; /* line address; NB_NEVER: free */
     uint64_t used;
     uint64_t bytes; /* one bit per byte written */
@@ -307,9 +309,20 @@ struct code_map {
 /* ---- the machine --------------------------------------------------------------------------------
  */
 
+/* How much of each buffer one logical processor may hold at present. */
+struct limits {
+    uint32_t rob, loads, stores;
+    uint32_t front; /* uop queue and the stages on the way to it */
+    uint32_t memory_queue, general_queue, wc;
+    uint32_t scheduler[NB_SCHEDULERS];
+};
+
 /* What each logical processor has for itself, or its part of. */
 struct lp {
     uint8_t number;
+    bool halted;
+    bool wakes; /* woken, and the other one may still hold more than its half */
+    nb_clock halted_since;
     uint8_t who; /* P4PMU_WHO of the instructions being fetched */
     struct nb_input input;
     bool input_ended;
@@ -340,6 +353,7 @@ struct lp {
     bool have_saved;
     uint32_t loads_in_flight;
     bool stall_posted;
+    nb_clock allocate_next; /* after a PAUSE: nothing is allocated before */
 
     /* reorder buffer: sequence numbers [rob_head, rob_tail), from 1 on */
     struct rob_entry *rob; /* its NB_ROB_RING entries of the machine's */
@@ -375,6 +389,10 @@ struct nb_machine {
 
     unsigned lps; /* logical processors that have an input */
     struct lp lp[NB_LPS];
+    bool both;        /* two logical processors are active: what is partitioned is halved */
+    uint8_t mode_bit; /* the pair of trace cache modes that TC_deliver_mode shows, 0: none */
+    uint8_t mode_who;
+    struct limits limit;
 
     struct trace_cache tc;
     struct predictor bp;
@@ -383,7 +401,7 @@ struct nb_machine {
     struct rob_entry rob[NB_LPS * NB_ROB_RING];
     uint64_t age; /* uops allocated */
     struct scheduler scheduler[NB_SCHEDULERS];
-    nb_tick unit_free[NB_UNITS];
+    nb_tick unit_free[NB_UNITS + NB_LPS - 1]; /* the last unit is one for each logical processor */
     nb_tick port_closed[NB_PORTS]; /* replaying uops have all slots of a port before this tick */
     nb_tick loop_busy[NB_PORTS][2]
                      [2 * 64];      /* loop kind, phase: dispatch slots taken up to this tick */
@@ -411,6 +429,16 @@ struct nb_machine {
 #define NB_WATCHDOG_CLOCKS 200000u
 /* How often an idle logical processor looks whether there is work for it (model choice). */
 #define NB_IDLE_CLOCKS 1000u
+
+static inline uint64_t min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t max64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
 
 static inline struct rob_entry *rob_at(struct lp *lp, uint64_t sequence)
 {
@@ -450,6 +478,31 @@ static inline struct store *store_at(struct lp *lp, uint64_t position)
     return &lp->store[position & (NB_STORES - 1)];
 }
 
+/* When the unit E needs is free. The microcode sequencer has a place for each logical processor
+ * (Marr 2002), and so has the unit that stands for it. */
+static inline nb_tick *unit_free(struct nb_machine *m, const struct rob_entry *e)
+{
+    unsigned unit = e->uop->unit;
+    return &m->unit_free[unit == NB_UNIT_FLOW ? unit + e->lp : unit];
+}
+
+/* A stage that serves one logical processor a clock: they take turns, and one that does nothing
+ * gives its turn to the other. */
+static inline nb_clock take_turns(struct nb_machine *m,
+                                  nb_clock (*stage)(struct nb_machine *m, struct lp *lp))
+{
+    if (m->lps == 1)
+        return stage(m, &m->lp[0]);
+    unsigned first = m->now & 1;
+    bool active = m->active;
+    m->active = false;
+    nb_clock next = stage(m, &m->lp[first]);
+    if (!m->active)
+        next = min64(next, stage(m, &m->lp[first ^ 1]));
+    m->active |= active;
+    return next;
+}
+
 /* A fact of WHO's (P4PMU_WHO: logical processor and CPL of the instruction it comes from). */
 static inline void post(struct nb_machine *m, unsigned who, enum p4pmu_event event, unsigned bits,
                         unsigned count)
@@ -470,18 +523,14 @@ static inline void open_ports(struct nb_machine *m)
         m->port_closed[port] = 0;
 }
 
-static inline uint64_t min64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline uint64_t max64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* threads.c */
-void lp_reset(struct nb_machine *m, struct lp *lp);
+void threads_reset(struct nb_machine *m);
+void show_modes(struct nb_machine *m);
+void halt_cycle(struct nb_machine *m);
+void lp_wake(struct nb_machine *m, struct lp *lp);
+bool lp_rests(const struct lp *lp);
+bool lp_waits_for_room(const struct nb_machine *m, struct lp *lp);
+void count_halted(struct nb_machine *m);
 void lp_privilege(struct nb_machine *m, struct lp *lp, bool kernel);
 
 /* codes.c */
@@ -509,7 +558,6 @@ void tc_flush(struct nb_machine *m, unsigned who);
 
 /* front_end.c: both modes, and instructions; deliver.c, build.c: one mode each */
 void fe_reset(struct lp *lp);
-void fe_show_mode(struct nb_machine *m, struct lp *lp, bool begin);
 nb_clock fe_cycle(struct nb_machine *m);
 void fe_restart(struct nb_machine *m, struct lp *lp, uint64_t ip, uint16_t process);
 void fe_mode(struct nb_machine *m, struct lp *lp, enum fe_mode mode);
@@ -582,6 +630,7 @@ struct tlb_entry *tlb_fill(struct tlb *t, uint64_t page, uint64_t frame, nb_tick
 void tlb_flush(struct tlb *t);
 uint64_t page_key(uint16_t process, uint64_t linear);
 uint64_t dtlb_key(unsigned lp, uint64_t key);
+void dtlb_flush(struct nb_machine *m, const struct lp *lp);
 uint64_t page_frame(struct nb_machine *m, uint64_t key);
 nb_tick page_walk(struct nb_machine *m, unsigned who, uint64_t key, nb_tick tick, bool code);
 nb_tick l2_read(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick,

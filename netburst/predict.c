@@ -13,6 +13,8 @@
  * - The front end shifts predictions into the history and a misprediction repairs it. The return
  * stack's top is repaired too, what a wrong path wrote over its entries is not.
  * - Bias, pattern and BTBs learn at retirement (model choice).
+ * - Entries of BTBs and pattern table belong to one logical processor, history and return stack
+ * there is one for each (Marr 2002).
  * Not modelled: far transfers are never predicted; the 64H alternating hint.
  */
 #include "machine.h"
@@ -21,6 +23,7 @@
 
 #define HINT_TAKEN     0x3E
 #define HINT_NOT_TAKEN 0x2E
+#define FRESH          2 /* weakly agree */
 
 static bool btb_init(struct btb *b, uint32_t sets, uint32_t ways)
 {
@@ -42,7 +45,7 @@ bool predict_init(struct nb_machine *m)
         !btb_init(&m->bp.trace, p->trace_btb_sets, p->trace_btb_ways))
         return false;
     for (uint32_t i = 0; i < p->pattern_entries; i++)
-        m->bp.pattern[i] = 2; /* weakly agree */
+        m->bp.pattern[i] = FRESH;
     return true;
 }
 
@@ -105,6 +108,13 @@ static uint8_t *pattern_of(struct nb_machine *m, uint64_t ip, uint32_t history)
     return &m->bp.pattern[(folded ^ place) & mask];
 }
 
+/* An entry of the pattern table belongs to a logical processor: bit 2. To the other one it says
+ * nothing: as a fresh one. */
+static bool agrees(const struct lp *lp, uint8_t entry)
+{
+    return entry >> 2 != lp->number || (entry & 3) >= 2;
+}
+
 static bool static_taken(const struct nb_code *code)
 {
     if (code->hint == HINT_TAKEN)
@@ -122,7 +132,7 @@ static bool conditional_taken(struct nb_machine *m, struct lp *lp, const struct 
     if (!e)
         return static_taken(code);
     bool bias = e->bias >= 2;
-    bool agree = *pattern_of(m, code->ip, lp->past.history) >= 2;
+    bool agree = agrees(lp, *pattern_of(m, code->ip, lp->past.history));
     return agree ? bias : !bias;
 }
 
@@ -190,6 +200,13 @@ static void count(uint8_t *counter, bool up)
         (*counter)--;
 }
 
+static void learn_pattern(const struct lp *lp, uint8_t *entry, bool agree)
+{
+    uint8_t counter = entry[0] >> 2 == lp->number ? entry[0] & 3 : FRESH;
+    count(&counter, agree);
+    *entry = (uint8_t)(lp->number << 2 | counter);
+}
+
 static void learn_in(struct btb *b, uint64_t ip, const struct dyn *d)
 {
     struct btb_entry *e = btb_find(b, ip);
@@ -212,7 +229,7 @@ void predict_retire(struct nb_machine *m, struct lp *lp, const struct dyn *d)
     if (code->branch == NB_BRANCH_CONDITIONAL) {
         const struct btb_entry *e = btb_find(&m->bp.front_end, tagged(lp, code->ip));
         if (e)
-            count(pattern_of(m, code->ip, d->history), (e->bias >= 2) == d->taken);
+            learn_pattern(lp, pattern_of(m, code->ip, d->history), (e->bias >= 2) == d->taken);
     }
     learn_in(&m->bp.front_end, tagged(lp, code->ip), d);
     learn_in(&m->bp.trace, tagged(lp, code->ip), d);

@@ -8,6 +8,10 @@
  * When the front end has gone down a wrong path the table is saved behind the mispredicted branch
  * and restored when that resolves; the bogus uops themselves stay and are cancelled at retirement
  * (Agner 3.4).
+ *
+ * With two logical processors allocation serves one a clock, in turn; each has its half of the
+ * buffers and queues, the registers are shared (Marr 2002). A PAUSE keeps the next uops of its
+ * logical processor out for `pause_clocks`, in which the other one has the allocator to itself.
  */
 #include "machine.h"
 
@@ -54,9 +58,9 @@ static bool registers_free(const struct nb_machine *m, const struct nb_uop *uop)
     if (uop->result == NB_REG_NONE)
         return true;
     if (is_fp(uop->result))
-        return m->fp_in_flight + 24 <
+        return m->fp_in_flight + 24 * m->lps <
                m->p.fp_registers; /* 8 x87 or MMX, 8 XMM, 8 spare hold state */
-    return m->integer_in_flight + 16 < m->p.integer_registers;
+    return m->integer_in_flight + 16 * m->lps < m->p.integer_registers;
 }
 
 static bool queue_full(const struct queue *q, uint32_t limit)
@@ -69,22 +73,22 @@ static enum stall stall_of(const struct nb_machine *m, const struct lp *lp, cons
 {
     const struct nb_uop *uop = f->uop;
     unsigned entries = uop->address_part ? 2 : 1;
-    if (lp->rob_tail - lp->rob_head + entries > m->p.rob)
+    if (lp->rob_tail - lp->rob_head + entries > m->limit.rob)
         return STALL_ROB;
     if (f->first && (d->code->flags & NB_CODE_SERIALIZING) &&
         (lp->rob_head != lp->rob_tail || lp->store_head != lp->store_tail))
         return STALL_ORDER;
     if (!registers_free(m, uop))
         return STALL_REGISTERS;
-    if (uop->kind == NB_UOP_LOAD && lp->loads_in_flight >= m->p.load_buffers)
+    if (uop->kind == NB_UOP_LOAD && lp->loads_in_flight >= m->limit.loads)
         return STALL_LOADS;
-    if (is_store(uop) && lp->store_tail - lp->store_head >= m->p.store_buffers &&
+    if (is_store(uop) && lp->store_tail - lp->store_head >= m->limit.stores &&
         !store_has_entry(lp, f->dyn, f->element, uop->access))
         return STALL_STORES;
-    if (uop->address_part && queue_full(&lp->memory_queue, m->p.memory_queue))
+    if (uop->address_part && queue_full(&lp->memory_queue, m->limit.memory_queue))
         return STALL_QUEUE;
-    if (memory_uop(uop) ? queue_full(&lp->memory_queue, m->p.memory_queue)
-                        : queue_full(&lp->general_queue, m->p.general_queue))
+    if (memory_uop(uop) ? queue_full(&lp->memory_queue, m->limit.memory_queue)
+                        : queue_full(&lp->general_queue, m->limit.general_queue))
         return STALL_QUEUE;
     return STALL_NONE;
 }
@@ -245,6 +249,8 @@ static void allocate(struct nb_machine *m, struct lp *lp, const struct fetched *
     if (!f->last)
         return;
     x87_after(lp, d->code);
+    if (d->code->flags & NB_CODE_PAUSE)
+        lp->allocate_next = m->now + m->p.pause_clocks;
     if (d->mispredicted && !d->bogus)
         save_table(lp);
 }
@@ -271,6 +277,10 @@ static nb_clock allocate_some(struct nb_machine *m, struct lp *lp)
             next = f->ready;
             break;
         }
+        if (lp->allocate_next > m->now) {
+            next = lp->allocate_next;
+            break;
+        }
         const struct dyn *d = dyn_at(lp, f->dyn);
         stall = stall_of(m, lp, f, d);
         if (stall != STALL_NONE) {
@@ -287,8 +297,5 @@ static nb_clock allocate_some(struct nb_machine *m, struct lp *lp)
 
 nb_clock allocate_cycle(struct nb_machine *m)
 {
-    nb_clock next = NB_NEVER;
-    for (unsigned i = 0; i < m->lps; i++)
-        next = min64(next, allocate_some(m, &m->lp[i]));
-    return next;
+    return take_turns(m, allocate_some);
 }

@@ -190,8 +190,5 @@ static nb_clock retire_some(struct nb_machine *m, struct lp *lp)
 
 nb_clock retire_cycle(struct nb_machine *m)
 {
-    nb_clock next = NB_NEVER;
-    for (unsigned i = 0; i < m->lps; i++)
-        next = min64(next, retire_some(m, &m->lp[i]));
-    return next;
+    return take_turns(m, retire_some);
 }

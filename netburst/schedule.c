@@ -6,7 +6,8 @@
  * oldest uop first and stops when that one's scheduler is full (Marr 2002). A scheduler holds a uop
  * until it dispatches the first time; a uop is a candidate once all its producers have dispatched,
  * and ready when their promised results are due. Oldest first among the ready ones (model choice),
- * three moves a clock and queue (model choice: the allocator's width).
+ * three moves a clock and queue (model choice: the allocator's width). With two logical processors
+ * their queues take turns, and one may hold only a part of a scheduler (Marr 2002).
  */
 #include "machine.h"
 
@@ -54,13 +55,15 @@ static bool enter(struct nb_machine *m, struct rob_entry *e)
     unsigned which = choose(m, e->uop);
     struct scheduler *s = &m->scheduler[which];
     uint16_t room = (uint16_t)(s->slots & ~s->occupied);
-    if (!room)
+    uint16_t *own = &s->of[e->lp];
+    if (!room || (uint32_t)__builtin_popcount(*own) >= m->limit.scheduler[which])
         return false;
     e->slot = (uint8_t)__builtin_ctz(room);
     e->scheduler = (uint8_t)which;
     e->state = ROB_SCHEDULED;
     e->ready = max64(e->ready, 2 * (m->now + m->p.schedule_stages));
     s->occupied |= (uint16_t)(1u << e->slot);
+    *own |= (uint16_t)(1u << e->slot);
     if (is_store_address(e->uop))
         s->store_addresses |= (uint16_t)(1u << e->slot);
     if (is_oldest(m, e))
@@ -88,15 +91,15 @@ static nb_clock drain(struct nb_machine *m, struct lp *lp, struct queue *q)
     return m->now + 1;
 }
 
+static nb_clock drain_both(struct nb_machine *m, struct lp *lp)
+{
+    nb_clock memory = drain(m, lp, &lp->memory_queue);
+    return min64(memory, drain(m, lp, &lp->general_queue));
+}
+
 nb_clock schedule_cycle(struct nb_machine *m)
 {
-    nb_clock next = NB_NEVER;
-    for (unsigned i = 0; i < m->lps; i++) {
-        struct lp *lp = &m->lp[i];
-        next = min64(next, drain(m, lp, &lp->memory_queue));
-        next = min64(next, drain(m, lp, &lp->general_queue));
-    }
-    return next;
+    return take_turns(m, drain_both);
 }
 
 static bool allowed(const struct nb_uop *uop, enum pick pick)
@@ -127,7 +130,7 @@ static bool in_order(struct nb_machine *m, const struct rob_entry *e)
  * in step with sources that still go round. */
 static nb_tick dispatchable(struct nb_machine *m, struct rob_entry *e, nb_tick tick, enum pick pick)
 {
-    nb_tick ready = max64(e->ready, m->unit_free[e->uop->unit]);
+    nb_tick ready = max64(e->ready, *unit_free(m, e));
     if (ready > tick || !allowed(e->uop, pick))
         return ready;
     nb_tick step = replay_in_step(m, e, tick);
@@ -170,6 +173,8 @@ void scheduler_remove(struct scheduler *s, int slot)
 {
     uint16_t others = (uint16_t)(0xFFFFu ^ (1u << slot));
     s->occupied &= others;
+    s->of[0] &= others;
+    s->of[1] &= others;
     s->candidates &= others;
     s->store_addresses &= others;
 }

@@ -119,16 +119,27 @@ static struct wc_buffer *wc_find(struct nb_machine *m, uint64_t line)
     return NULL;
 }
 
-static struct wc_buffer *wc_oldest(struct nb_machine *m)
+/* A free buffer, else the least recently used; one of LP's own when it has as many as it may. */
+static struct wc_buffer *wc_oldest(struct nb_machine *m, unsigned lp)
 {
-    struct wc_buffer *oldest = m->wc;
+    struct wc_buffer *oldest = NULL, *own = NULL, *free = NULL;
+    uint32_t owned = 0;
     for (uint32_t i = 0; i < m->p.wc_buffers; i++) {
-        if (m->wc[i].line == NB_NEVER)
-            return &m->wc[i];
-        if (m->wc[i].used < oldest->used)
-            oldest = &m->wc[i];
+        struct wc_buffer *b = &m->wc[i];
+        if (b->line == NB_NEVER) {
+            if (!free)
+                free = b;
+            continue;
+        }
+        if (!oldest || b->used < oldest->used)
+            oldest = b;
+        owned += b->lp == lp;
+        if (b->lp == lp && (!own || b->used < own->used))
+            own = b;
     }
-    return oldest;
+    if (owned >= m->limit.wc)
+        return own;
+    return free ? free : oldest;
 }
 
 static bool wc_complete(const struct wc_buffer *b, nb_tick tick)
@@ -141,7 +152,7 @@ static bool wc_complete(const struct wc_buffer *b, nb_tick tick)
 static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, uint64_t line,
                                  nb_tick tick, nb_tick *retry)
 {
-    struct wc_buffer *b = wc_oldest(m);
+    struct wc_buffer *b = wc_oldest(m, s->who >> 2);
     bool missed;
     if (b->line != NB_NEVER) {
         if (b->ready != UNOWNED && b->ready > tick) {
@@ -151,6 +162,7 @@ static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, ui
         }
         wc_evict(m, s->who, b, wc_complete(b, tick) ? WCB_EVICT : WCB_EVICT | WCB_FULL_EVICT, tick);
     }
+    b->lp = s->who >> 2;
     b->line = line;
     b->bytes = 0;
     if (s->non_temporal)
@@ -221,8 +233,5 @@ static nb_clock commit(struct nb_machine *m, struct lp *lp)
 
 nb_clock store_cycle(struct nb_machine *m)
 {
-    nb_clock next = NB_NEVER;
-    for (unsigned i = 0; i < m->lps; i++)
-        next = min64(next, commit(m, &m->lp[i]));
-    return next;
+    return take_turns(m, commit);
 }

@@ -80,6 +80,14 @@ uint64_t page_key(uint16_t process, uint64_t linear)
     return ((uint64_t)process << 48) | ((linear >> PAGE_BITS) & ((UINT64_C(1) << 48) - 1));
 }
 
+/* The entries of LP, which loads CR3. */
+void dtlb_flush(struct nb_machine *m, const struct lp *lp)
+{
+    for (size_t i = 0; i < m->p.dtlb_entries; i++)
+        if ((m->dtlb.entry[i].page >> LP_BIT & 1) == lp->number)
+            m->dtlb.entry[i].page = KEY_NONE;
+}
+
 /* The data TLB is shared, its entries belong to one logical processor. */
 uint64_t dtlb_key(unsigned lp, uint64_t key)
 {

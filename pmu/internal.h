@@ -97,6 +97,7 @@ struct p4pmu {
     uint32_t power[P4PMU_ESCRS];               /* counters that can hear an ESCR or its pair */
 
     unsigned active, user; /* logical processors: bit n */
+    unsigned told;         /* p4pmu_runs_at has said whether it is a user */
     unsigned cpl[2];
     bool cr4_pce[2], cr4_tsd[2];
     bool asleep;

@@ -190,8 +190,11 @@ void p4pmu_sleep(struct p4pmu *pmu, bool asleep);
 /* CPL and CR4.PCE of LP, for the privilege checks of the instructions above; CPL 0 and PCE false
  * after RESET. Real-address mode is CPL 0, virtual-8086 mode CPL 3 (SDM volume 2, RDPMC). The CPL
  * is also what thread-independent events see of the logical processor a fact does not name (SDM3
- * table 18-67). */
+ * table 18-67), until p4pmu_runs_at has been told of that logical processor. */
 void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce);
+/* The CPL at which LP runs, for thread-independent events alone: for machines whose accesses to the
+ * registers are not all made by the instructions they run. */
+void p4pmu_runs_at(struct p4pmu *pmu, unsigned lp, unsigned cpl);
 /* What p4pmu_privilege said last: the CPL of LP, and CR4.PCE when that is not NULL. */
 unsigned p4pmu_cpl(const struct p4pmu *pmu, unsigned lp, bool *cr4_pce);
 

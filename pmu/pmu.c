@@ -80,7 +80,7 @@ void p4pmu_reset(struct p4pmu *pmu)
     pmu->now = pmu->dirty = pmu->lost_levels = 0;
     pmu->running = pmu->changed = 0;
     pmu->active = 1; /* the other logical processor waits for SIPI */
-    pmu->user = 0;
+    pmu->user = pmu->told = 0;
     pmu->asleep = pmu->resample = false;
     memset(pmu->request_clock, 0, sizeof pmu->request_clock);
     pmu->requests = pmu->ds_requests = pmu->ds_suspended = 0;
@@ -146,18 +146,30 @@ void p4pmu_cpuid(const struct p4pmu_config *config, uint32_t *ecx, uint32_t *edx
     *edx = TSC | MSR | APIC | DS | (config->hyper_threading ? HTT : 0);
 }
 
-void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce)
+static void set_user(struct p4pmu *pmu, unsigned lp, bool is_user)
 {
     unsigned bit = 1u << (lp & 1);
-    unsigned user = cpl ? pmu->user | bit : pmu->user & ~bit;
+    unsigned user = is_user ? pmu->user | bit : pmu->user & ~bit;
 
-    pmu->cpl[lp & 1] = cpl & 3;
-    pmu->cr4_pce[lp & 1] = cr4_pce;
     if (user == pmu->user)
         return;
     pmu->user = user;
     if (pmu->config.hyper_threading) /* thread-independent events ask for the other's CPL */
         reconfigure(pmu);
+}
+
+void p4pmu_privilege(struct p4pmu *pmu, unsigned lp, unsigned cpl, bool cr4_pce)
+{
+    pmu->cpl[lp & 1] = cpl & 3;
+    pmu->cr4_pce[lp & 1] = cr4_pce;
+    if (!(pmu->told >> (lp & 1) & 1))
+        set_user(pmu, lp, cpl != 0);
+}
+
+void p4pmu_runs_at(struct p4pmu *pmu, unsigned lp, unsigned cpl)
+{
+    pmu->told |= 1u << (lp & 1);
+    set_user(pmu, lp, cpl != 0);
 }
 
 unsigned p4pmu_cpl(const struct p4pmu *pmu, unsigned lp, bool *cr4_pce)
