@@ -151,6 +151,7 @@ static enum fetch_result stop_not_on_model(struct nb_machine *m, struct lp *lp,
 /* The input gave no instruction: what the front end waits for. */
 static void wait_for_input(struct nb_machine *m, struct lp *lp, enum nb_input_result result)
 {
+    m->active = true;
     if (result == NB_INPUT_SYNC) {
         lp->fe.wait = FE_SYNC;
     } else if (result == NB_INPUT_IDLE) {

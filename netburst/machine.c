@@ -46,6 +46,7 @@ static nb_clock next_resolve(const struct nb_machine *m)
 static nb_clock clock_cycle(struct nb_machine *m)
 {
     m->active = false;
+    halt_cycle(m);
     nb_clock next = bus_cycle(m);
     resolve_cycle(m);
     next = min64(next, retire_cycle(m));
@@ -54,7 +55,6 @@ static nb_clock clock_cycle(struct nb_machine *m)
     next = min64(next, schedule_cycle(m));
     next = min64(next, allocate_cycle(m));
     next = min64(next, fe_cycle(m));
-    halt_cycle(m);
     next = min64(next, next_resolve(m));
     return m->active ? m->now + 1 : max64(next, m->now + 1);
 }

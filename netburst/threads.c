@@ -164,7 +164,8 @@ bool lp_rests(const struct lp *lp)
            lp->store_head == lp->store_tail;
 }
 
-/* A logical processor without work halts, unless that is the end of it all. */
+/* A logical processor whose work was done at the end of the last clock halts, unless that is the
+ * end of it all. */
 void halt_cycle(struct nb_machine *m)
 {
     bool ended = true;

@@ -49,7 +49,9 @@ struct stream {
     uint32_t size;
     /* for conditional branches inside the body: taken in this iteration? NULL: only the loop's own
      * branch */
-    bool (*taken)(uint64_t iteration, uint32_t item);
+    bool (*taken)(const struct stream *s, uint64_t iteration, uint32_t item);
+    uint64_t seed; /* for TAKEN */
+    uint16_t process;
 };
 
 static inline void stream_add(struct stream *s, struct item item)
@@ -94,10 +96,11 @@ static inline enum nb_input_result stream_next(void *context, struct nb_instruct
     const struct item *item = &s->items[s->at];
     *out = (struct nb_instruction){.code = s->at, .repetitions = 1, .length = item->length};
     out->ip = STREAM_BASE + s->offset[s->at];
+    out->process = s->process;
     stream_accesses(s, item, out);
     bool last = s->at + 1 == s->count;
     uint32_t next = last ? 0 : s->at + 1;
-    if (!last && s->taken && s->taken(s->iteration, s->at))
+    if (!last && s->taken && s->taken(s, s->iteration, s->at))
         next = s->at + 2; /* a short jump over the next instruction */
     if (last && ++s->iteration == s->iterations)
         out->next_ip = out->ip + item->length;

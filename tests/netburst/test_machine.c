@@ -179,15 +179,16 @@ static void a_chain_gets_over_a_miss(void **state)
         fail_msg("%.2f clocks a link", each);
 }
 
-static bool random_at_60(uint64_t iteration, uint32_t item)
+static bool random_at_60(const struct stream *s, uint64_t iteration, uint32_t item)
 {
+    (void)s;
     uint64_t x = iteration * UINT64_C(0x9E3779B97F4A7C15);
     x ^= x >> 29;
     x *= UINT64_C(0xBF58476D1CE4E5B9);
     return item == 60 && ((x >> 40) & 1);
 }
 
-static struct stream *branchy(bool (*taken)(uint64_t, uint32_t))
+static struct stream *branchy(bool (*taken)(const struct stream *, uint64_t, uint32_t))
 {
     struct stream *s = calloc(1, sizeof *s);
     for (uint32_t i = 0; i < 60; i++)
@@ -217,8 +218,9 @@ static void a_misprediction_costs_24_to_35_clocks(void **state)
     assert_true(with.stats.bogus_uops > 20 * with.stats.mispredicted_branches);
 }
 
-static bool every_third_at_60(uint64_t iteration, uint32_t item)
+static bool every_third_at_60(const struct stream *s, uint64_t iteration, uint32_t item)
 {
+    (void)s;
     return item == 60 && iteration % 3 == 0;
 }
 

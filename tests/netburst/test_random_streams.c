@@ -10,7 +10,7 @@
 
 #include "stream.h"
 
-#define STREAMS 40u
+#define STREAMS 25u
 
 static uint64_t next_random(uint64_t *seed)
 {
@@ -79,13 +79,12 @@ static struct item random_memory(uint64_t *seed)
     return item;
 }
 
-static uint64_t taken_seed;
-
-/* A short jump skips the next instruction in a way that depends on iteration and place. */
-static bool taken(uint64_t iteration, uint32_t item)
+/* A short jump skips the next instruction in a way that depends on iteration and place; no other
+ * instruction is a branch. */
+static bool jump_taken(const struct stream *s, uint64_t iteration, uint32_t item)
 {
-    uint64_t seed = taken_seed ^ (iteration * 31 + item);
-    return next_random(&seed) % 3 == 0;
+    uint64_t seed = s->seed ^ (iteration * 31 + item);
+    return s->items[item].bytes[0] == 0x74 && next_random(&seed) % 3 == 0;
 }
 
 static struct item jump_over(const struct item *next)
@@ -94,13 +93,6 @@ static struct item jump_over(const struct item *next)
     bytes[next->length][0] = 0x74;
     bytes[next->length][1] = (char)next->length;
     return (struct item){bytes[next->length], 2, 0, false, 0, 0, 0, 0};
-}
-
-/* The stream's own rule "taken" is asked for every item; only jumps may say yes. */
-static const struct stream *asked;
-static bool jump_taken(uint64_t iteration, uint32_t item)
-{
-    return asked->items[item].bytes[0] == 0x74 && taken(iteration, item);
 }
 
 static struct stream *random_stream(uint64_t seed)
@@ -115,7 +107,7 @@ static struct stream *random_stream(uint64_t seed)
             stream_add(s, jump_over(&item));
         stream_add(s, item);
     }
-    taken_seed = seed;
+    s->seed = seed;
     s->taken = jump_taken;
     stream_close(s, 200);
     return s;
@@ -126,69 +118,145 @@ static uint64_t instructions_of(uint64_t seed)
     struct stream *s = random_stream(seed);
     struct nb_instruction in;
     uint64_t n = 0;
-    asked = s;
     while (stream_next(s, &in) == NB_INPUT_OK)
         n++;
     free(s);
     return n;
 }
 
-static struct nb_stats run(uint64_t seed, bool each_clock, uint64_t counter[2])
+/* A stream that now and then asks for a synchronisation or has nothing to run for a while. */
+struct restless {
+    struct stream *stream;
+    uint64_t seed;
+    unsigned idle;
+    bool synchronised;
+};
+
+static enum nb_input_result restless_next(void *context, struct nb_instruction *out)
 {
-    struct stream *s = random_stream(seed);
-    asked = s;
-    struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = 2});
-    p4pmu_wrmsr(pmu, 0, 0x3B8, 0x0400020C, NULL); /* instr_retired NBOGUSNTAG, counter 12 */
-    p4pmu_wrmsr(pmu, 0, 0x36C, 0x00039000, NULL);
-    p4pmu_wrmsr(pmu, 0, 0x3B9, 0x0200060C,
-                NULL); /* clocks with at most one uop retired, counter 14 */
-    p4pmu_wrmsr(pmu, 0, 0x36E, 0x001F9000, NULL);
-    struct nb_input input = {s, stream_next, stream_code_at};
-    struct nb_machine *m = nb_new(&northwood.params, pmu, &input, 1);
+    struct restless *r = context;
+    if (r->idle) {
+        r->idle--;
+        return NB_INPUT_IDLE;
+    }
+    uint64_t chance = r->synchronised ? 2 : next_random(&r->seed) % 500;
+    r->synchronised = chance == 1;
+    if (chance == 1)
+        return NB_INPUT_SYNC;
+    if (chance == 0)
+        r->idle = (unsigned)(next_random(&r->seed) % 5);
+    return stream_next(r->stream, out);
+}
+
+static size_t restless_code_at(void *context, uint16_t process, uint64_t ip, uint8_t bytes[15])
+{
+    const struct restless *r = context;
+    return stream_code_at(r->stream, process, ip, bytes);
+}
+
+#define COUNTERS 5u
+
+struct outcome {
+    struct nb_stats stats, of[2];
+    uint64_t counter[COUNTERS];
+};
+
+static struct p4pmu *watching(void)
+{
+    static const uint32_t setups[COUNTERS][4] = {
+        {0x3B8, 0x0400020C, 12, 0x00039000}, /* instr_retired NBOGUSNTAG of logical processor 0 */
+        {0x3B9, 0x02000603, 14, 0x001FB000}, /* clocks with at most one uop retired by the other */
+        {0x3C4, 0x0201FE0F, 4, 0x00033000},  /* TC_deliver_mode, every pair */
+        {0x3A2, 0x2600020F, 0, 0x0003D000},  /* global_power_events of both */
+        {0x3C0, 0x12000E03, 5, 0x00021000},  /* uop_queue_writes of 1 while both are active */
+    };
+    struct p4pmu *pmu =
+        p4pmu_new(&(struct p4pmu_config){.model = 2, .stepping = 9, .hyper_threading = true});
+    for (unsigned i = 0; i < COUNTERS; i++) {
+        p4pmu_wrmsr(pmu, 0, setups[i][0], setups[i][1], NULL);
+        p4pmu_wrmsr(pmu, 0, 0x360 + setups[i][2], setups[i][3], NULL);
+    }
+    return pmu;
+}
+
+static void read_counters(struct p4pmu *pmu, struct outcome *outcome)
+{
+    static const uint32_t counters[COUNTERS] = {12, 14, 4, 0, 5};
+    for (unsigned i = 0; i < COUNTERS; i++)
+        p4pmu_rdmsr(pmu, 0, 0x300 + counters[i], &outcome->counter[i]);
+}
+
+/* THREADS streams of SEED and SEED + 1, in address spaces of their own. */
+static struct outcome run(uint64_t seed, unsigned threads, bool each_clock)
+{
+    struct restless input_of[2];
+    struct nb_input inputs[2];
+    struct outcome outcome = {0};
+    for (unsigned i = 0; i < threads; i++) {
+        input_of[i] = (struct restless){.stream = random_stream(seed + i), .seed = seed ^ i << 8};
+        input_of[i].stream->process = (uint16_t)i;
+        inputs[i] = (struct nb_input){&input_of[i], restless_next, restless_code_at};
+    }
+    struct p4pmu *pmu = watching();
+    struct nb_machine *m = nb_new(&northwood.params, pmu, inputs, threads);
     nb_step_each_clock(m, each_clock);
     enum nb_stop stop = nb_run(m, UINT64_MAX);
     if (stop != NB_STOP_END)
         fail_msg("seed %llu: stop %d, %s", (unsigned long long)seed, stop, nb_report(m));
-    struct nb_stats stats = *nb_stats(m);
-    p4pmu_rdmsr(pmu, 0, 0x30C, &counter[0]);
-    p4pmu_rdmsr(pmu, 0, 0x30E, &counter[1]);
+    outcome.stats = *nb_stats(m);
+    read_counters(pmu, &outcome);
+    for (unsigned i = 0; i < threads; i++) {
+        outcome.of[i] = *nb_lp_stats(m, i);
+        free(input_of[i].stream);
+    }
     nb_free(m);
     p4pmu_free(pmu);
-    free(s);
-    return stats;
+    return outcome;
 }
 
-static void check(uint64_t seed)
+static void check(uint64_t seed, unsigned threads)
 {
-    uint64_t quick_counter[2], slow_counter[2], expected = instructions_of(seed);
-    struct nb_stats quick = run(seed, false, quick_counter), slow = run(seed, true, slow_counter);
-    quick.skipped_clocks = slow.skipped_clocks = 0;
-    if (quick.instructions != expected || memcmp(&quick, &slow, sizeof quick) != 0 ||
-        memcmp(quick_counter, slow_counter, sizeof quick_counter) != 0)
-        fail_msg("seed %llu: %llu instructions, expected %llu; clocks %llu skipping, %llu singly",
-                 (unsigned long long)seed, (unsigned long long)quick.instructions,
-                 (unsigned long long)expected, (unsigned long long)quick.clocks,
-                 (unsigned long long)slow.clocks);
+    struct outcome quick = run(seed, threads, false), slow = run(seed, threads, true);
+    quick.stats.skipped_clocks = slow.stats.skipped_clocks = 0;
+    if (memcmp(&quick, &slow, sizeof quick) != 0)
+        fail_msg("seed %llu, %u threads: clocks %llu skipping, %llu singly",
+                 (unsigned long long)seed, threads, (unsigned long long)quick.stats.clocks,
+                 (unsigned long long)slow.stats.clocks);
+    for (unsigned i = 0; i < threads; i++)
+        if (quick.of[i].instructions != instructions_of(seed + i))
+            fail_msg("seed %llu, %u threads: %llu instructions of logical processor %u",
+                     (unsigned long long)seed, threads,
+                     (unsigned long long)quick.of[i].instructions, i);
+    assert_true(quick.counter[0] >=
+                quick.of[0].instructions); /* some are documented to count twice */
+}
+
+static void check_all(unsigned threads)
+{
+    const char *one = getenv("P4SIM_SEED"), *many = getenv("P4SIM_STREAMS");
+    uint64_t first = one ? strtoull(one, NULL, 10) : 1;
+    uint64_t streams = many ? strtoull(many, NULL, 10) : one ? 1 : STREAMS;
+    for (uint64_t seed = first; seed < first + streams; seed++)
+        check(seed, threads);
 }
 
 static void every_stream_ends_and_counts_the_same_clock_by_clock(void **state)
 {
     (void)state;
-    const char *one = getenv("P4SIM_SEED");
-    if (one) {
-        check(strtoull(one, NULL, 10));
-        return;
-    }
-    const char *many = getenv("P4SIM_STREAMS");
-    uint64_t streams = many ? strtoull(many, NULL, 10) : STREAMS;
-    for (uint64_t seed = 1; seed <= streams; seed++)
-        check(seed);
+    check_all(1);
+}
+
+static void so_do_two_streams_on_two_logical_processors(void **state)
+{
+    (void)state;
+    check_all(2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_stream_ends_and_counts_the_same_clock_by_clock),
+        cmocka_unit_test(so_do_two_streams_on_two_logical_processors),
     };
     return cmocka_run_group_tests(tests, northwood_load, northwood_free);
 }

@@ -46,8 +46,9 @@ static const struct item body[] = {
 
 static const struct stream *running;
 
-static bool taken(uint64_t iteration, uint32_t item)
+static bool taken(const struct stream *s, uint64_t iteration, uint32_t item)
 {
+    (void)s;
     uint64_t x = (iteration + 1) * UINT64_C(0x9E3779B97F4A7C15);
     return running->items[item].bytes[0] == 0x74 && (x >> 40 & 3) == 0;
 }
