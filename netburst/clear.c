@@ -45,7 +45,7 @@ static void collect_refetch(struct lp *lp, uint32_t last)
     struct nb_instruction again[NB_DYN_RING];
     uint32_t n = 0;
     for (uint32_t d = last + 1; d != lp->dyn_fetched; d++)
-        if (!dyn_at(lp, d)->bogus)
+        if (!dyn_at(lp, d)->bogus && !dyn_at(lp, d)->flow)
             again[n++] = dyn_at(lp, d)->in;
     while (lp->refetch_count) {
         again[n++] = lp->refetch[lp->refetch_head++ & (NB_DYN_RING - 1)];
@@ -71,9 +71,33 @@ static void empty_back_end(struct nb_machine *m, struct lp *lp)
         lp->store_tail--;
 }
 
-static void show_clear(struct nb_machine *m, struct lp *lp, unsigned cause_bit)
+/* The front end's past is again that behind the last branch that retired. */
+static void repair_past(const struct nb_machine *m, struct lp *lp)
 {
-    post(m, lp->who, P4PMU_EV_machine_clear, cause_bit, 1);
+    const struct retired_branch *b = &lp->retired_branch;
+    if (!b->code)
+        return;
+    lp->past.history = b->history;
+    predict_follow(m, lp, b->code, b->taken);
+    lp->past.return_top = b->return_top;
+}
+
+/* All that is younger than LAST is thrown out; the right path's part waits to be fetched again. */
+void throw_out(struct nb_machine *m, struct lp *lp, uint32_t last)
+{
+    collect_refetch(lp, last);
+    empty_back_end(m, lp);
+    repair_past(m, lp);
+    lp->misprediction = lp->have_saved = false;
+    lp->resolve_at = NB_NEVER;
+    lp->dyn_retired = lp->dyn_fetched;
+}
+
+/* The pipeline is being cleared, for a cause that has a sub-event or for none (0). */
+void show_clear(struct nb_machine *m, struct lp *lp, unsigned cause_bit)
+{
+    if (cause_bit)
+        post(m, lp->who, P4PMU_EV_machine_clear, cause_bit, 1);
     nb_clock from = max64(m->now, lp->clear_level_until), until = m->now + m->p.clear_clocks;
     if (until > from) {
         agenda_add(m, lp->who, from, P4PMU_EV_machine_clear, CLEAR, 1);
@@ -88,11 +112,7 @@ void machine_clear(struct nb_machine *m, struct lp *lp, uint32_t last, unsigned 
     const struct dyn *d = dyn_at(lp, last);
     uint64_t ip = d->in.next_ip;
     uint16_t process = d->in.process;
-    collect_refetch(lp, last);
-    empty_back_end(m, lp);
-    lp->misprediction = lp->have_saved = false;
-    lp->resolve_at = NB_NEVER;
-    lp->dyn_retired = lp->dyn_fetched;
+    throw_out(m, lp, last);
     show_clear(m, lp, cause_bit);
     tc_flush(m, lp->who);
     if (lp->refetch_count) {

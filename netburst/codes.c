@@ -214,6 +214,8 @@ static void stand_in(struct nb_code *code, const struct nb_instruction *in)
 const struct nb_code *codes_executed(struct nb_machine *m, struct lp *lp,
                                      const struct nb_instruction *in)
 {
+    if (in->process == NB_PROCESS_KERNEL) /* never changes, has no numbers */
+        return codes_at(m, lp, in->process, in->ip);
     if (in->code < lp->codes.numbers && lp->codes.by_number[in->code])
         return lp->codes.by_number[in->code];
     if (!room_for_number(m, lp, in->code))

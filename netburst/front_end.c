@@ -114,6 +114,12 @@ static enum nb_input_result pull(struct lp *lp, struct nb_instruction *in)
         lp->refetch_count--;
         return NB_INPUT_OK;
     }
+    if (lp->irq.handler_open || lp->irq.held_count) {
+        bool done;
+        enum nb_input_result result = interrupt_pull(lp, in, &done);
+        if (done)
+            return result;
+    }
     if (lp->input_ended)
         return NB_INPUT_END;
     if (lp->sync_due && !lp_drained(lp))
@@ -218,6 +224,7 @@ enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp)
         return FETCH_WAIT;
     struct dyn *d = dyn_at(lp, lp->dyn_fetched);
     d->mispredicted = d->ends_stream = d->taken = d->tagged = false;
+    d->flow = FLOW_NONE;
     fe->dyn = lp->dyn_fetched++;
     fe->has_dyn = true;
     fe->uop = 0;
@@ -229,7 +236,7 @@ enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp)
 static bool stream_ends(const struct dyn *d, uint64_t after)
 {
     const struct nb_code *code = d->code;
-    if (code->branch == NB_BRANCH_FAR ||
+    if (d->flow || code->branch == NB_BRANCH_FAR ||
         (code->flags & (NB_CODE_SERIALIZING | NB_CODE_SYSTEM_CALL)))
         return true;
     if (d->bogus)
@@ -334,9 +341,10 @@ static void leave_drain(struct nb_machine *m, struct lp *lp)
     }
     const struct nb_instruction *next = &lp->refetch[lp->refetch_head & (NB_DYN_RING - 1)];
     lp_wake(m, lp);
-    if (next->process != lp->fe.process) { /* CR3 is loaded */
-        dtlb_flush(m, lp);
+    if (next->process != lp->address_space && next->process != NB_PROCESS_KERNEL) {
+        dtlb_flush(m, lp); /* CR3 is loaded */
         tlb_flush(&lp->itlb);
+        lp->address_space = next->process;
     }
     fe_restart(m, lp, next->ip, next->process);
 }

@@ -47,7 +47,7 @@ static nb_clock clock_cycle(struct nb_machine *m)
 {
     m->active = false;
     halt_cycle(m);
-    nb_clock next = bus_cycle(m);
+    nb_clock next = min64(bus_cycle(m), interrupts_cycle(m));
     resolve_cycle(m);
     next = min64(next, retire_cycle(m));
     next = min64(next, store_cycle(m));
@@ -127,8 +127,12 @@ static bool stuck(const struct nb_machine *m)
 static void pass_clocks(struct nb_machine *m, nb_clock next)
 {
     uint64_t n = next - m->now;
-    p4pmu_clocks(m->pmu, n);
-    m->now = next;
+    p4pmu_clocks(m->pmu, 1);
+    if (n > 1)
+        n = 1 + interrupts_quiet(m, n - 1);
+    if (n > 1)
+        p4pmu_clocks(m->pmu, n - 1);
+    m->now += n;
     m->stats.clocks += n;
     m->stats.skipped_clocks += n - 1;
 }
@@ -226,7 +230,8 @@ static bool init(struct nb_machine *m, const struct nb_input *inputs)
 {
     for (unsigned mode = 0; mode < 2; mode++)
         m->decoder[mode] = nb_decoder_new(m->p.family_model, mode);
-    if (!m->decoder[0] || !m->decoder[1] || !predict_init(m) || !tc_init(m) || !memory_init(m))
+    if (!m->decoder[0] || !m->decoder[1] || !predict_init(m) || !tc_init(m) || !memory_init(m) ||
+        !flow_init(m))
         return false;
     for (unsigned i = 0; i < m->lps; i++)
         if (!lp_init(m, i, &inputs[i]))

@@ -20,6 +20,8 @@
 #define NB_WHEEL_TICKS 4096u /* how far ahead the wheel looks; later events go round again */
 #define NB_STORES      64u
 #define NB_STANDING    64u
+#define NB_REQUESTS    4u /* interrupts outstanding */
+#define NB_FLOW_UOPS   8u
 
 typedef uint64_t nb_clock;
 typedef uint64_t nb_tick;
@@ -36,6 +38,7 @@ struct dyn {
     bool mispredicted;
     bool taken;
     bool ends_stream;   /* the stream goes elsewhere after it: interrupt, far transfer */
+    uint8_t flow;       /* enum flow: microcode that belongs to no instruction */
     bool tagged;        /* one of its uops has the front-end tag */
     uint8_t return_top; /* return stack position after this instruction */
     uint8_t reads;      /* accesses that are reads: they come first */
@@ -52,6 +55,9 @@ struct fetched {
     nb_clock ready;
     bool first, last;
 };
+
+/* Microcode flows that the machine puts between two instructions (flow.c). */
+enum flow { FLOW_NONE, FLOW_INTERRUPT, FLOW_ASSIST, FLOW_PRECISE, FLOW_BRANCH_RECORD, FLOWS };
 
 enum port { PORT_0, PORT_1, PORT_LOAD, PORT_STORE_ADDRESS, NB_PORTS };
 
@@ -326,7 +332,8 @@ struct lp {
     uint8_t who; /* P4PMU_WHO of the instructions being fetched */
     struct nb_input input;
     bool input_ended;
-    bool sync_due; /* the input waits until all has retired */
+    bool sync_due;          /* the input waits until all has retired */
+    uint16_t address_space; /* the process whose page tables are loaded */
     struct nb_stats stats;
 
     /* instructions in flight: [dyn_retired, dyn_fetched) */
@@ -369,9 +376,46 @@ struct lp {
     uint64_t store_head, store_tail;
 
     uint8_t retired_x87_top;
+    struct retired_branch { /* the last one, for the front end's past after a clear */
+        const struct nb_code *code;
+        uint32_t history;
+        uint8_t return_top;
+        bool taken;
+    } retired_branch;
     bool clear_after_instruction; /* a retired store wrote near executed code */
+    struct after {                /* what else is due when the instruction has retired */
+        bool precise;             /* PEBS waits for one of its uops */
+        bool any;                 /* of the flows */
+        bool flow_due[FLOWS];
+        nb_clock since; /* the flow that runs was begun */
+        struct nb_instruction flow[FLOWS];
+    } after;
+    struct interrupts {
+        bool monitoring;        /* the monitoring interrupt is on its way */
+        nb_clock monitoring_at; /* when it arrives */
+        nb_clock due;           /* earliest arrival of any; NB_NEVER */
+        struct {
+            nb_clock when; /* NB_NEVER: free */
+            unsigned vector;
+        } request[NB_REQUESTS];
+        bool handling;     /* until the handler's IRET retires */
+        bool returned;     /* nothing has retired behind the handler */
+        bool handler_open; /* the input has not given that IRET yet */
+        bool held_sync;    /* the input waited for retirement when it was interrupted */
+        nb_clock since;    /* it was taken */
+        uint64_t ip;       /* where the stream goes on behind the last one retired */
+        bool inside;       /* the last uop retired was not its instruction's last */
+        struct nb_instruction held[NB_DYN_RING]; /* thrown out, to be repeated after the handler */
+        uint32_t held_head, held_count;
+    } irq;
     nb_clock clear_level_until;
     nb_clock last_retire;
+};
+
+/* The code of a flow, and its uops where the machine made them itself. */
+struct flow_code {
+    struct nb_code code;
+    struct nb_uop uops[NB_FLOW_UOPS];
 };
 
 struct nb_machine {
@@ -394,6 +438,7 @@ struct nb_machine {
     uint8_t mode_who;
     struct limits limit;
 
+    struct flow_code flow[FLOWS];
     struct trace_cache tc;
     struct predictor bp;
 
@@ -650,5 +695,22 @@ nb_clock retire_cycle(struct nb_machine *m);
 
 /* clear.c */
 void machine_clear(struct nb_machine *m, struct lp *lp, uint32_t last_dyn, unsigned cause_bit);
+void throw_out(struct nb_machine *m, struct lp *lp, uint32_t last_dyn);
+void show_clear(struct nb_machine *m, struct lp *lp, unsigned cause_bit);
+
+/* flow.c */
+bool flow_init(struct nb_machine *m);
+void flow_insert(struct nb_machine *m, struct lp *lp, enum flow flow,
+                 const struct nb_instruction *in);
+bool flow_next(struct nb_machine *m, struct lp *lp, uint32_t last_dyn);
+
+/* interrupt.c */
+void interrupts_reset(struct lp *lp);
+nb_clock interrupts_cycle(struct nb_machine *m);
+uint64_t interrupts_quiet(const struct nb_machine *m, uint64_t n);
+bool interrupt_take(struct nb_machine *m, struct lp *lp);
+bool interrupt_fault(struct nb_machine *m, struct lp *lp, uint32_t dyn);
+void interrupt_return(struct nb_machine *m, struct lp *lp);
+enum nb_input_result interrupt_pull(struct lp *lp, struct nb_instruction *in, bool *done);
 
 #endif

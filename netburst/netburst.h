@@ -48,6 +48,8 @@ struct nb_instruction {
     uint16_t process; /* address space, 0 to 7FFFH; the same one wherever the number is the same */
     uint8_t flags;    /* NB_INSTRUCTION_* */
     uint8_t length;
+    uint8_t faults; /* page faults it meets before it can complete */
+    uint8_t assist; /* NB_ASSIST_*: microcode has to help */
     uint8_t access_count;
     struct nb_access {
         uint64_t address;
@@ -59,9 +61,22 @@ enum {
     NB_INSTRUCTION_BACKWARD = 1,
     NB_INSTRUCTION_INTERRUPTED = 2,
     NB_INSTRUCTION_SYSTEM_CALL = 4,
-    NB_INSTRUCTION_KERNEL = 8, /* executes at CPL 0; else CPL 3 */
-    NB_INSTRUCTION_64BIT = 32  /* in 64-bit mode (EM64T) */
+    NB_INSTRUCTION_KERNEL = 8,       /* executes at CPL 0; else CPL 3 */
+    NB_INSTRUCTION_HANDLER_END = 16, /* the IRET that ends an interrupt's or fault's handler */
+    NB_INSTRUCTION_64BIT = 32        /* in 64-bit mode (EM64T) */
 };
+/* x87_assist's sub-events by their bits, and operands SSE needs help with. */
+enum {
+    NB_ASSIST_X87_UNDERFLOW = 1, /* FPSU: stack underflow */
+    NB_ASSIST_X87_OVERFLOW = 2,  /* FPSO: stack overflow */
+    NB_ASSIST_X87_RESULT_OVERFLOW = 4,
+    NB_ASSIST_X87_RESULT_UNDERFLOW = 8,
+    NB_ASSIST_X87_INPUT = 16,
+    NB_ASSIST_SSE = 128
+};
+
+/* The address space of the kernel: its pages are the same ones in every process. */
+#define NB_PROCESS_KERNEL 0x7FFFu
 
 enum nb_input_result {
     NB_INPUT_OK,
@@ -74,12 +89,39 @@ enum nb_input_result {
     NB_INPUT_IDLE
 };
 
+enum nb_interrupt_kind {
+    NB_INTERRUPT_REQUESTED,  /* by nb_interrupt_request */
+    NB_INTERRUPT_MONITORING, /* the performance-monitor interrupt */
+    NB_PAGE_FAULT            /* an instruction's `faults` */
+};
+enum { NB_VECTOR_PAGE_FAULT = 14 };
+struct nb_interrupt {
+    enum nb_interrupt_kind kind;
+    unsigned vector;
+    uint64_t ip; /* where the program goes on after the handler */
+    /* The instruction there; NULL when the machine does not know it yet. */
+    const struct nb_instruction *before;
+};
+
 struct nb_input {
     void *context;
     /* The next instruction of the right path, in *OUT. */
     enum nb_input_result (*next)(void *context, struct nb_instruction *out);
     /* Code bytes at IP as known so far; 0 when unknown. */
     size_t (*code_at)(void *context, uint16_t process, uint64_t ip, uint8_t bytes[15]);
+    /* The rest may be NULL. An interrupt or fault is taken: gives the handler's first address. The
+     * following next() calls give the handler's instructions, until one has HANDLER_END; then the
+     * machine repeats what it had thrown out. NULL: nothing interrupts, faults are ignored. */
+    uint64_t (*interrupt)(void *context, const struct nb_interrupt *interrupt);
+    /* A uop of IN that PEBS waits for retires: do what the assist does. True when it stored a
+     * record; *FLOW then has the accesses: a read of the buffer's fields, a read of the reset value
+     * (an empty one where there is none), REPETITIONS words written from an address on, a write of
+     * the index. */
+    bool (*precise)(void *context, const struct nb_instruction *in, struct nb_instruction *flow);
+    /* A taken branch, interrupt or exception retires while the PMU records branches: the same.
+     * NULL: the machine tells the PMU itself, and a stored record costs nothing. */
+    bool (*branch)(void *context, const struct p4pmu_branch *branch,
+                   const struct nb_instruction *in, struct nb_instruction *flow);
 };
 
 /* Statistics: what the simulator knows of itself, beyond the counters. S(name, unit, text) */
@@ -110,6 +152,10 @@ enum nb_stop nb_run(struct nb_machine *machine, uint64_t instructions);
 /* Of the whole machine; of one logical processor as far as it belongs to one. */
 const struct nb_stats *nb_stats(struct nb_machine *machine);
 const struct nb_stats *nb_lp_stats(const struct nb_machine *machine, unsigned lp);
+/* Interrupt VECTOR of LP is asked for at clock WHEN of nb_stats (at once when that is past). It is
+ * taken at the next instruction boundary of retirement, after the handler that may be running;
+ * false when too many are outstanding. */
+bool nb_interrupt_request(struct nb_machine *machine, unsigned lp, unsigned vector, uint64_t when);
 /* Take each clock by itself instead of passing clocks in which nothing can happen in one step.
  * Slower; the results must be the same, which tests verify. */
 void nb_step_each_clock(struct nb_machine *machine, bool each);

@@ -26,6 +26,7 @@ struct group {
     unsigned instructions[2][2]; /* right path or bogus; untagged, tagged */
     unsigned completed[2];       /* instructions whose last uop retired */
     unsigned front_end[2], replay[2];
+    bool started; /* an instruction began and met a fault */
 };
 
 static unsigned branch_type(enum nb_branch branch)
@@ -50,6 +51,28 @@ static unsigned branch_type(enum nb_branch branch)
     return 0;
 }
 
+/* Branch records: the last-branch stack, and the branch trace store with its flow. */
+static void record_branch(struct nb_machine *m, struct lp *lp, const struct dyn *d)
+{
+    struct p4pmu_branch branch = {
+        .from = d->in.ip,
+        .to = d->in.next_ip,
+        .cpl = d->who & 3,
+        .predicted = !d->mispredicted,
+        .kind = d->flow ? P4PMU_INTERRUPT_OR_EXCEPTION : P4PMU_BRANCH,
+    };
+    struct nb_instruction *flow = &lp->after.flow[FLOW_BRANCH_RECORD];
+    if (!lp->input.branch) {
+        p4pmu_branch(m->pmu, lp->number, &branch);
+        return;
+    }
+    *flow = (struct nb_instruction){.ip = d->in.next_ip,
+                                    .process = d->in.process,
+                                    .flags = d->in.flags & NB_INSTRUCTION_KERNEL};
+    if (lp->input.branch(lp->input.context, &branch, &d->in, flow))
+        lp->after.any = lp->after.flow_due[FLOW_BRANCH_RECORD] = true;
+}
+
 static void retire_branch(struct nb_machine *m, struct lp *lp, const struct dyn *d)
 {
     enum nb_branch branch = (enum nb_branch)d->code->branch;
@@ -64,6 +87,20 @@ static void retire_branch(struct nb_machine *m, struct lp *lp, const struct dyn 
         post(m, d->who, P4PMU_EV_retired_mispred_branch_type, branch_type(branch), 1);
     }
     predict_retire(m, lp, d);
+    if (branch != NB_BRANCH_FAR)
+        lp->retired_branch = (struct retired_branch){d->code, d->history, d->return_top, d->taken};
+    if (d->taken && p4pmu_branches_wanted(m->pmu, lp->number))
+        record_branch(m, lp, d);
+}
+
+/* Whether PEBS waits for one of the tags of E. */
+static bool precise_wanted(const struct nb_machine *m, const struct rob_entry *e)
+{
+    return (e->replay_tag && p4pmu_pebs_wants(m->pmu, P4PMU_EV_replay_event, 1u << 0, e->who)) ||
+           (e->front_end_tag &&
+            p4pmu_pebs_wants(m->pmu, P4PMU_EV_front_end_event, 1u << 0, e->who)) ||
+           (e->execution_tags &&
+            p4pmu_pebs_wants(m->pmu, P4PMU_EV_execution_event, e->execution_tags, e->who));
 }
 
 static void retire_tags(struct nb_machine *m, struct rob_entry *e, const struct dyn *d,
@@ -74,9 +111,13 @@ static void retire_tags(struct nb_machine *m, struct rob_entry *e, const struct 
         e->replay_tag = true;
     g->front_end[e->bogus] += e->front_end_tag;
     g->replay[e->bogus] += e->replay_tag;
+    if (!(e->front_end_tag | e->replay_tag | e->execution_tags))
+        return;
     if (e->execution_tags)
         post(m, d->who, P4PMU_EV_execution_event,
              e->bogus ? (unsigned)e->execution_tags << 4 : e->execution_tags, 1);
+    if (!e->bogus && precise_wanted(m, e))
+        lp_of(m, e)->after.precise = true;
 }
 
 static void retire_memory(struct nb_machine *m, struct lp *lp, struct rob_entry *e,
@@ -104,42 +145,97 @@ static void follow_x87_top(struct lp *lp, const struct nb_code *code)
     lp->retired_x87_top = (uint8_t)(top & 7);
 }
 
+/* Microcode between two instructions is done. */
+static void retire_flow(struct nb_machine *m, struct lp *lp, struct dyn *d)
+{
+    if (d->flow == FLOW_INTERRUPT) {
+        d->taken = true;
+        retire_branch(m, lp, d);
+    } else {
+        lp->stats.assist_clocks += m->now - lp->after.since;
+    }
+}
+
 static void retire_instruction(struct nb_machine *m, struct lp *lp, struct dyn *d)
 {
+    if (d->flow) {
+        retire_flow(m, lp, d);
+        return;
+    }
     lp->stats.instructions++;
     lp->stats.approximate_instructions += (d->code->flags & NB_CODE_APPROXIMATE) != 0;
     follow_x87_top(lp, d->code);
     if (d->code->branch != NB_BRANCH_NONE)
         retire_branch(m, lp, d);
+    if (d->in.flags & NB_INSTRUCTION_HANDLER_END)
+        interrupt_return(m, lp);
+}
+
+/* The PEBS assist: the record has the registers as before the instruction; its flow follows. */
+static void ask_precise(struct nb_machine *m, struct lp *lp, const struct dyn *d)
+{
+    struct nb_instruction *flow = &lp->after.flow[FLOW_PRECISE];
+    lp->after.precise = false;
+    *flow = (struct nb_instruction){.ip = d->in.next_ip,
+                                    .process = d->in.process,
+                                    .flags = d->in.flags & NB_INSTRUCTION_KERNEL};
+    if (lp->input.precise && lp->input.precise(lp->input.context, &d->in, flow))
+        lp->after.any = lp->after.flow_due[FLOW_PRECISE] = true;
+    (void)m;
+}
+
+/* The oldest uop, which is complete, cannot retire: its instruction meets a page fault. The
+ * instruction has started (instr_retired) and will again. */
+static bool page_fault(struct nb_machine *m, struct lp *lp, const struct rob_entry *e,
+                       struct group *g)
+{
+    const struct dyn *d = dyn_at(lp, e->dyn);
+    if (!e->first || e->bogus || !d->in.faults || d->flow)
+        return false;
+    unsigned tagged = d->tagged;
+    if (!interrupt_fault(m, lp, e->dyn))
+        return false;
+    g->instructions[0][tagged]++;
+    g->started = true;
+    return true;
 }
 
 static void retire_uop(struct nb_machine *m, struct lp *lp, struct rob_entry *e, struct group *g)
 {
     struct dyn *d = dyn_at(lp, e->dyn);
     g->uops[e->bogus] += !e->companion;
-    if (e->first)
+    if (e->first && !d->flow)
         g->instructions[e->bogus][d->tagged] += d->code->flags & NB_CODE_RETIRES_TWICE ? 2u : 1u;
     retire_tags(m, e, d, g);
     registers_release(m, e->uop);
     retire_memory(m, lp, e, d);
     lp->rob_head++;
     lp->dyn_retired = e->dyn + (e->last ? 1u : 0u);
-    g->completed[e->bogus] += e->last;
+    g->completed[e->bogus] += e->last && !d->flow;
+    lp->irq.inside = !e->last && !e->bogus;
+    lp->irq.returned &= e->bogus;
     if (!e->last || e->bogus)
         return;
+    uint32_t dyn = e->dyn;
+    lp->irq.ip = d->in.next_ip;
+    if (lp->after.precise)
+        ask_precise(m, lp, d);
     retire_instruction(m, lp, d);
     if (lp->clear_after_instruction) {
         lp->clear_after_instruction = false;
-        machine_clear(m, lp, e->dyn, SMCLEAR);
+        machine_clear(m, lp, dyn, SMCLEAR);
     }
+    if (lp->after.any)
+        flow_next(m, lp, lp->dyn_retired - 1);
 }
 
 static void post_group(struct nb_machine *m, const struct group *g)
 {
     for (unsigned bogus = 0; bogus < 2; bogus++) {
-        if (!g->uops[bogus])
+        if (!g->uops[bogus] && !(g->started && !bogus))
             continue;
-        post(m, g->who, P4PMU_EV_uops_retired, 1u << bogus, g->uops[bogus]);
+        if (g->uops[bogus])
+            post(m, g->who, P4PMU_EV_uops_retired, 1u << bogus, g->uops[bogus]);
         for (unsigned tagged = 0; tagged < 2; tagged++)
             if (g->instructions[bogus][tagged])
                 post(m, g->who, P4PMU_EV_instr_retired, 1u << (2 * bogus + tagged),
@@ -164,6 +260,8 @@ static nb_clock retire_some(struct nb_machine *m, struct lp *lp)
     unsigned n = 0;
     bool any = false;
     nb_clock next = NB_NEVER;
+    if (lp->irq.due <= m->now && interrupt_take(m, lp))
+        return m->now + 1;
     while (n < m->p.retire_width && lp->rob_head < lp->rob_tail) {
         struct rob_entry *e = rob_at(lp, lp->rob_head);
         if (e->complete > m->now) {
@@ -172,10 +270,12 @@ static nb_clock retire_some(struct nb_machine *m, struct lp *lp)
         }
         if (n && must_be_first(m, e, &g))
             break;
-        n += !e->companion;
         g.who = e->who;
-        retire_uop(m, lp, e, &g);
         any = true;
+        if (page_fault(m, lp, e, &g))
+            break;
+        n += !e->companion;
+        retire_uop(m, lp, e, &g);
     }
     if (!any)
         return next;

@@ -186,6 +186,7 @@ void lp_reset(struct nb_machine *m, struct lp *lp)
     lp->halted = lp->number >= m->lps;
     p4pmu_active(m->pmu, lp->number, !lp->halted);
     p4pmu_runs_at(m->pmu, lp->number, lp->halted ? 0 : lp->who & 3u);
+    interrupts_reset(lp);
     fe_reset(lp);
     if (!lp->halted)
         stand(m, lp, true);

@@ -12,18 +12,16 @@
 #include "netburst.h"
 
 /* Linear addresses of the kernel: model choices, in the range a kernel of its time had. */
-enum {
-    KERNEL_CODE = 0xC0100000,
-    KERNEL_DATA = 0xC0300000,
-    KERNEL_TASKS = 0xC4000000,
-    KERNEL_DIRECTORIES = 0xC5000000,
-    KERNEL_SAMPLES = 0xC6000000,
-    KERNEL_DS = 0xC7000000,
-    KERNEL_STACKS = 0xC8000000,
-    KERNEL_TABLES = 0xD0000000,
-    KERNEL_APIC = 0xFEE00000,
-};
-enum { KERNEL_STACK_BYTES = 8192, KERNEL_SAMPLE_BYTES = 1 << 20, KERNEL_DS_BYTES = 1 << 20 };
+#define KERNEL_CODE        0xC0100000u
+#define KERNEL_DATA        0xC0300000u
+#define KERNEL_TASKS       0xC4000000u
+#define KERNEL_DIRECTORIES 0xC5000000u
+#define KERNEL_SAMPLES     0xC6000000u
+#define KERNEL_DS          0xC7000000u
+#define KERNEL_STACKS      0xC8000000u
+#define KERNEL_TABLES      0xD0000000u
+#define KERNEL_APIC        0xFEE00000u
+enum { KERNEL_STACK_BYTES = 8192, KERNEL_SAMPLE_BYTES = 1 << 20, KERNEL_DS_BYTES = 1 << 22 };
 
 enum kernel_routine {
 #define ROUTINE(name, text) KERNEL_##name,
@@ -84,6 +82,7 @@ enum kernel_action {
     KERNEL_ACTION_READ_COUNTER,
     KERNEL_ACTION_PRESET,
     KERNEL_ACTION_RECORD,
+    KERNEL_ACTION_COUNT_RECORDS,
     KERNEL_ACTION_DRAIN,
     KERNEL_ACTION_RESET_DS,
     KERNEL_ACTION_UNMASK,
@@ -115,6 +114,7 @@ struct kernel_frame {
     /* the service routine of the performance-monitor interrupt */
     unsigned counter, counters; /* the one looked at, and how many */
     bool overflowed, ds;
+    uint64_t value;           /* read from the counter */
     unsigned records, record; /* in the DS buffers, and the one being read */
     uint64_t sample_at;       /* bytes of the sample buffer in use */
 };

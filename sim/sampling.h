@@ -50,10 +50,11 @@ struct sim_sample {
     unsigned last_branch_count;            /* LBR, the newest first */
     struct sim_last_branch last_branch[SIM_LAST_BRANCHES];
     /* the truth: the instruction whose event made the counter overflow (PEBS: the one whose uop
-     * took the assist), and how many instructions of the same logical processor's stream lie
-     * between it and ip (0: the sample is on it; negative: ip comes before it). Not known when the
-     * overflow came from a standing condition (clocks), which no single instruction causes. */
-    bool truth_known;
+     * took the assist). Not known when the overflow came from a standing condition (clocks), which
+     * no single instruction causes. The skid is how many executed instructions ip lies behind it
+     * (0: the sample is on it); known when both belong to the program or to its system calls, not
+     * to a handler that came between. */
+    bool truth_known, skid_known;
     uint64_t truth_ip;
     int64_t skid_instructions;
     uint64_t overflow_clock; /* when it overflowed */
@@ -81,16 +82,16 @@ struct sim_sampling {
     void *context;
 };
 
-/* What sampling did to the program: all in simulated clocks and events. */
+/* What sampling did. What it cost the program in clocks is in struct nb_stats: handler_clocks,
+ * assist_clocks. */
 struct sim_sampling_totals {
     uint64_t samples;
-    uint64_t interrupts;       /* service routine runs */
-    uint64_t interrupt_clocks; /* from the interrupt's acceptance to the routine's IRET retiring */
-    uint64_t request_clocks;   /* from the requests to their acceptance */
-    uint64_t assists;          /* PEBS records stored */
-    uint64_t assist_clocks;    /* from an assist's start to its end */
+    uint64_t interrupts;     /* service routine runs */
+    uint64_t request_clocks; /* from the requests to their acceptance */
+    uint64_t pebs_records;
     uint64_t branch_records;
     uint64_t lost_records; /* DS buffer full */
+    uint64_t lost_periods; /* whole periods that went by before the routine read the counter */
     uint64_t faults;       /* a DS page was missing: recording has stopped */
 };
 

@@ -45,6 +45,7 @@ struct stream {
     uint32_t offset[STREAM_MOST];
     uint32_t count, at;
     uint64_t iterations, iteration;
+    uint32_t repetitions; /* of the first item; 0: one */
     uint8_t image[STREAM_MOST * 8];
     uint32_t size;
     /* for conditional branches inside the body: taken in this iteration? NULL: only the loop's own
@@ -97,6 +98,8 @@ static inline enum nb_input_result stream_next(void *context, struct nb_instruct
     *out = (struct nb_instruction){.code = s->at, .repetitions = 1, .length = item->length};
     out->ip = STREAM_BASE + s->offset[s->at];
     out->process = s->process;
+    if (s->at == 0 && s->repetitions)
+        out->repetitions = s->repetitions;
     stream_accesses(s, item, out);
     bool last = s->at + 1 == s->count;
     uint32_t next = last ? 0 : s->at + 1;

@@ -32,7 +32,7 @@ static struct run run_setups(struct stream *s, const struct setup *setups, size_
 {
     struct run run;
     struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = northwood.params.family_model});
-    struct nb_input input = {s, stream_next, stream_code_at};
+    struct nb_input input = {.context = s, .next = stream_next, .code_at = stream_code_at};
     program(pmu, setups, n);
     struct nb_machine *m = nb_new(&northwood.params, pmu, &input, 1);
     nb_step_each_clock(m, each_clock);

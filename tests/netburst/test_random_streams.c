@@ -195,7 +195,8 @@ static struct outcome run(uint64_t seed, unsigned threads, bool each_clock)
     for (unsigned i = 0; i < threads; i++) {
         input_of[i] = (struct restless){.stream = random_stream(seed + i), .seed = seed ^ i << 8};
         input_of[i].stream->process = (uint16_t)i;
-        inputs[i] = (struct nb_input){&input_of[i], restless_next, restless_code_at};
+        inputs[i] = (struct nb_input){
+            .context = &input_of[i], .next = restless_next, .code_at = restless_code_at};
     }
     struct p4pmu *pmu = watching();
     struct nb_machine *m = nb_new(&northwood.params, pmu, inputs, threads);

@@ -95,7 +95,7 @@ static uint64_t count(enum p4pmu_event event, unsigned mask)
     s->taken = taken;
     stream_close(s, ITERATIONS);
     running = s;
-    struct nb_input input = {s, stream_next, stream_code_at};
+    struct nb_input input = {.context = s, .next = stream_next, .code_at = stream_code_at};
     struct nb_machine *m = nb_new(&northwood.params, pmu, &input, 1);
     assert_int_equal(nb_run(m, UINT64_MAX), NB_STOP_END);
     uint64_t value = 0;

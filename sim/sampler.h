@@ -1,0 +1,86 @@
+/*
+ * The sampling driver's state: what it asked for, its DS areas, and what is remembered of the
+ * instructions in flight so that a sample can say more than the hardware does.
+ */
+#ifndef SIM_SAMPLER_H
+#define SIM_SAMPLER_H
+
+#include "kernel.h"
+#include "sampling.h"
+
+enum { SAMPLER_LPS = 2, SAMPLER_NOTES = 8192, SAMPLER_SNAPSHOTS = 1024, SAMPLER_PENDING = 16384 };
+
+#define SAMPLER_VECTOR 0xEFu /* of the local vector table's performance entry: model choice */
+
+/* What is remembered of an instruction given to the machine. */
+struct sampler_note {
+    uint64_t serial; /* + 1; 0: none */
+    uint64_t ip;
+    uint16_t process, thread;
+};
+
+struct sampler_snapshot {
+    uint64_t serial; /* + 1 */
+    struct p4pmu_pebs_registers registers;
+};
+
+/* A DS record the processor has stored and the driver has not read: what it cannot say itself. */
+struct sampler_pending {
+    uint64_t clock, truth_ip;
+    uint16_t process, thread;
+    uint8_t cpl;
+};
+struct sampler_queue {
+    struct sampler_pending item[SAMPLER_PENDING];
+    uint64_t head, tail;
+};
+
+struct sampler {
+    struct p4pmu *pmu;
+    struct sim_sampling options;
+    bool on;
+    struct sim_sampling_totals totals;
+    unsigned char *ds[SAMPLER_LPS]; /* KERNEL_DS_BYTES each; NULL: none */
+    struct sampler_note *notes[SAMPLER_LPS];
+    struct sampler_snapshot *snapshots[SAMPLER_LPS];
+    struct sampler_queue *pebs[SAMPLER_LPS], *branches[SAMPLER_LPS];
+    uint64_t interrupted[SAMPLER_LPS]; /* serial + 1 of the instruction the routine interrupted */
+};
+
+/* The serial numbers of instructions that a handler executes have this bit. */
+#define SAMPLER_HANDLER (UINT64_C(1) << 63)
+
+bool sampler_start(struct sampler *sampler, const struct sim_sampling *sampling, char error[512]);
+void sampler_stop(struct sampler *sampler);
+void sampler_free(struct sampler *sampler);
+
+/* An instruction is given to the machine; REGISTERS as before it, or NULL. */
+void sampler_note(struct sampler *sampler, unsigned lp, const struct nb_instruction *in,
+                  uint16_t thread, const struct p4pmu_pebs_registers *registers);
+const struct sampler_note *sampler_find(const struct sampler *sampler, unsigned lp,
+                                        uint64_t serial);
+bool sampler_registers(const struct sampler *sampler, unsigned lp, uint64_t serial,
+                       struct p4pmu_pebs_registers *out);
+/* Whether registers are wanted at all: taking them costs time. */
+bool sampler_wants_registers(const struct sampler *sampler);
+void sampler_give(struct sampler *sampler, struct sim_sample *sample);
+
+/* sampling_service.c: the service routine begins before BEFORE (NULL: the program has ended). */
+void sampler_interrupt(struct sampler *sampler, unsigned lp, struct kernel_frame *frame,
+                       const struct nb_instruction *before);
+void sampler_act(void *sampler, unsigned lp, enum kernel_action action, struct kernel_frame *frame);
+
+/* sampling_ds.c */
+bool sampler_ds_start(struct sampler *sampler, unsigned lp, char error[512]);
+unsigned sampler_records(struct sampler *sampler, unsigned lp);
+bool sampler_drain(struct sampler *sampler, unsigned lp);
+void sampler_ds_empty(struct sampler *sampler, unsigned lp);
+void sampler_pebs(struct sampler *sampler, unsigned lp, const struct nb_instruction *in);
+enum p4pmu_ds sampler_branch(struct sampler *sampler, unsigned lp,
+                             const struct p4pmu_branch *branch, const struct nb_instruction *in);
+/* The counter PEBS of LP uses, or P4PMU_NONE. */
+int sampler_pebs_counter(const struct sampler *sampler, unsigned lp);
+bool sampler_memory(const struct sampler *sampler, uint64_t address, size_t bytes, unsigned *lp,
+                    size_t *offset);
+
+#endif
