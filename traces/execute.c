@@ -56,6 +56,24 @@ struct interpret_memory *execute_memory_new(struct space *space)
     return interpret_memory_new(&backing, space);
 }
 
+bool execute_read_code(struct space *space, uint64_t number, uint8_t bytes[CODE_PAGE_BYTES])
+{
+    const struct code_page *known;
+
+    if (space->memory)
+        interpret_memory_flush(space->memory);
+    if (tracee_read(space->tid, number << CODE_PAGE_SHIFT, bytes, CODE_PAGE_BYTES) !=
+        CODE_PAGE_BYTES)
+        return false;
+    if (!space->recorder)
+        return true;
+    known = code_page_find(&space->pages, number);
+    interpret_memory_learn(space->memory, number, bytes);
+    if (!known || memcmp(known->bytes, bytes, CODE_PAGE_BYTES) != 0)
+        recorder_code(space->recorder, space->process, number);
+    return true;
+}
+
 /* ---- registers ---------------------------------------------------------------------------------
  */
 
@@ -63,6 +81,9 @@ static void take_registers(struct live_thread *thread)
 {
     thread->machine.state.registers = live_registers(&thread->regs);
     thread->interpreted = true;
+    if (thread->space->recorder)
+        recorder_resume(thread->space->recorder, thread->number, thread->space->process,
+                        &thread->machine.state);
 }
 
 static void put_more_registers(const struct recipe_registers *now, struct user_regs_struct *regs)
@@ -100,17 +121,20 @@ static void put_registers(struct live_thread *thread)
 
 bool execute_take_float(struct live_thread *thread)
 {
-    struct interpret_state *state = &thread->machine.state;
+    struct interpret_state *state = &thread->machine.state, before;
 
     if (thread->xmm_known)
         return true;
     if (ptrace(PTRACE_GETFPREGS, thread->tid, NULL, &thread->fpregs) != 0)
         return false;
+    before = *state;
     memcpy(state->xmm, thread->fpregs.xmm_space, sizeof state->xmm);
     state->mxcsr = thread->fpregs.mxcsr;
     memcpy(&state->x87, &thread->fpregs, sizeof state->x87);
     thread->xmm_known = true;
     thread->xmm_changed = false;
+    if (thread->space->recorder)
+        recorder_changed(thread->space->recorder, &before, state);
     return true;
 }
 
@@ -186,6 +210,8 @@ void execute_settle(struct live_thread *thread)
     if (!thread->interpreted)
         return;
     thread->interpreted = false;
+    if (thread->space->recorder)
+        recorder_pause(thread->space->recorder);
     interpret_memory_flush(thread->space->memory);
     if (thread->xmm_changed)
         put_xmm(thread);

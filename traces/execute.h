@@ -19,6 +19,9 @@
 /* The pages of an address space, reached through one of its stopped threads (space->tid). */
 struct interpret_memory *execute_memory_new(struct space *space);
 
+/* A page of its code (a space_read_fn); a recording learns of it. */
+bool execute_read_code(struct space *space, uint64_t number, uint8_t bytes[CODE_PAGE_BYTES]);
+
 /* May the thread's next instruction be interpreted? Its registers are then in thread->machine. */
 bool execute_may_interpret(struct live_thread *thread);
 

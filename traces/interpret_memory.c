@@ -115,7 +115,7 @@ void interpret_memory_drop(struct interpret_memory *memory)
 {
     memory->generation++;
     memory->dirty_count = 0;
-    if (memory->page_count > memory->pages_kept)
+    if (memory->page_count > memory->pages_kept && !memory->watch)
         free_pages(memory);
 }
 
@@ -180,16 +180,95 @@ static struct interpret_page *page_of(struct interpret_memory *memory, uint64_t 
         return NULL;
     page->generation = 0;
     page->number = number;
+    page->seen = false;
+    page->mark = 0;
     memory->slots[slot_of(memory, number)] = page;
     memory->page_count++;
     return page;
+}
+
+/* Takes over what is in the page now. */
+static void see(struct interpret_memory *memory, struct interpret_page *page,
+                const uint8_t now[INTERPRET_PAGE_BYTES])
+{
+    if (!page->seen || memcmp(page->bytes, now, INTERPRET_PAGE_BYTES) != 0)
+        memory->watch(memory->watcher, page->number, page->seen ? page->bytes : NULL, now);
+    memcpy(page->bytes, now, INTERPRET_PAGE_BYTES);
+    page->seen = true;
+}
+
+static bool fetch(struct interpret_memory *memory, struct interpret_page *page)
+{
+    uint8_t now[INTERPRET_PAGE_BYTES];
+
+    if (!memory->watch)
+        return memory->backing->fetch(memory->context, page->number, page->bytes);
+    if (memory->backing->fetch(memory->context, page->number, now)) {
+        see(memory, page, now);
+        return true;
+    }
+    if (page->seen)
+        memory->watch(memory->watcher, page->number, page->bytes, NULL);
+    page->seen = false;
+    return false;
+}
+
+const struct interpret_page *interpret_page_known(struct interpret_memory *memory, uint64_t number)
+{
+    const struct interpret_page *page = interpret_page_find(memory, number);
+
+    return page && page->seen ? page : NULL;
+}
+
+bool interpret_memory_learn(struct interpret_memory *memory, uint64_t number,
+                            const uint8_t now[INTERPRET_PAGE_BYTES])
+{
+    struct interpret_page *page = page_of(memory, number);
+
+    if (page)
+        see(memory, page, now);
+    return page != NULL;
+}
+
+struct interpret_page *interpret_memory_put(struct interpret_memory *memory, uint64_t number,
+                                            unsigned offset, const uint8_t *bytes, unsigned count)
+{
+    struct interpret_page *page = page_of(memory, number);
+
+    if (!page)
+        return NULL;
+    if (!page->seen)
+        memset(page->bytes, 0, sizeof page->bytes);
+    if (page->generation != memory->generation)
+        page->writable = page->dirty = false;
+    memcpy(page->bytes + offset, bytes, count);
+    page->generation = memory->generation;
+    page->seen = true;
+    return page;
+}
+
+void interpret_memory_unmap(struct interpret_memory *memory, uint64_t number)
+{
+    struct interpret_page *page = page_of(memory, number);
+
+    if (!page)
+        return;
+    page->generation = 0;
+    page->seen = false;
+}
+
+void interpret_memory_each(struct interpret_memory *memory, interpret_each_fn *call, void *context)
+{
+    for (size_t i = 0; i < memory->capacity; i++)
+        if (memory->slots[i])
+            call(context, memory->slots[i]);
 }
 
 struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint64_t number)
 {
     struct interpret_page *page = page_of(memory, number);
 
-    if (!page || !memory->backing->fetch(memory->context, number, page->bytes))
+    if (!page || !fetch(memory, page))
         return NULL;
     page->generation = memory->generation;
     page->writable = false;

@@ -24,6 +24,8 @@ struct interpret_page {
     uint64_t number;     /* address >> INTERPRET_PAGE_SHIFT */
     bool writable;       /* found out, so far */
     bool dirty;
+    bool seen;     /* bytes are those last seen, even while they hold memory's no more */
+    uint32_t mark; /* the watcher's own */
     uint8_t bytes[INTERPRET_PAGE_BYTES];
     uint8_t before[INTERPRET_PAGE_BYTES]; /* while dirty: as fetched or last written back */
 };
@@ -50,9 +52,16 @@ struct interpret_backing {
     bool (*write_back)(void *context, const struct interpret_range *ranges, size_t count);
 };
 
+/* Told when a page's bytes turn out not to be those last seen: KNOWN is NULL where none were seen,
+ * NOW where the page is no more. */
+typedef void interpret_watch_fn(void *watcher, uint64_t number, const uint8_t *known,
+                                const uint8_t *now);
+
 struct interpret_memory {
     const struct interpret_backing *backing;
     void *context;
+    interpret_watch_fn *watch; /* or NULL; with it no page is ever freed */
+    void *watcher;
     uint64_t generation;
     struct interpret_page *recent[INTERPRET_RECENT]; /* by the number's low bits */
     struct interpret_page **slots;                   /* all pages: open addressing by number */
@@ -76,6 +85,26 @@ void interpret_memory_drop(struct interpret_memory *memory);
 
 /* Forgets the pages of ADDRESS to ADDRESS + COUNT (exclusive), likewise. */
 void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t address, uint64_t count);
+
+/* Somebody read memory and this is in the page: the watcher is told when it is news. Only with a
+ * watcher. False without memory. */
+bool interpret_memory_learn(struct interpret_memory *memory, uint64_t number,
+                            const uint8_t now[INTERPRET_PAGE_BYTES]);
+
+/* Puts COUNT bytes into the page at OFFSET and takes it for cached; a page never seen holds zeros.
+ * NULL without memory. */
+struct interpret_page *interpret_memory_put(struct interpret_memory *memory, uint64_t number,
+                                            unsigned offset, const uint8_t *bytes, unsigned count);
+
+/* The page as far as it was seen, or NULL; nothing is fetched. */
+const struct interpret_page *interpret_page_known(struct interpret_memory *memory, uint64_t number);
+
+/* The page is no more. */
+void interpret_memory_unmap(struct interpret_memory *memory, uint64_t number);
+
+/* Calls for every page there ever was, seen or not. */
+typedef void interpret_each_fn(void *context, struct interpret_page *page);
+void interpret_memory_each(struct interpret_memory *memory, interpret_each_fn *call, void *context);
 
 /* The slow ways: fetch the page, find out whether it may be written. NULL: the program could not.
  */

@@ -24,7 +24,7 @@ static struct live *live_of(struct trace_source *source)
  */
 
 /* Does FRESH follow the pending instruction in its own thread's flow? If not, it is so marked. */
-static bool flows_on(struct live *live, const struct trace_instruction *fresh)
+static void compare_flow(struct live *live, const struct trace_instruction *fresh)
 {
     struct trace_instruction *pending = &live->pending;
 
@@ -34,17 +34,14 @@ static bool flows_on(struct live *live, const struct trace_instruction *fresh)
         pending->next_ip = fresh->ip;
         pending->flags |= TRACE_INTERRUPTED;
     }
-    return !(pending->flags & TRACE_INTERRUPTED);
 }
 
-static void deliver(struct live *live, uint32_t next_code, struct trace_instruction *out)
+static void deliver(struct live *live, struct trace_instruction *out)
 {
     *out = live->pending;
     live->has_pending = false;
     live->delivered_thread = out->thread;
     live->delivered_process = out->process;
-    if (live->recorder)
-        recorder_instruction(live->recorder, out, next_code);
 }
 
 /* True when an instruction is in OUT. */
@@ -53,8 +50,10 @@ static bool accept(struct live *live, const struct trace_instruction *fresh,
 {
     bool delivered = live->has_pending;
 
-    if (delivered)
-        deliver(live, flows_on(live, fresh) ? fresh->code : STREAM_NO_CODE, out);
+    if (delivered) {
+        compare_flow(live, fresh);
+        deliver(live, out);
+    }
     live->pending = *fresh;
     live->pending_branches = live->fresh_branches;
     live->has_pending = true;
@@ -82,7 +81,8 @@ static enum trace_result synchronise(struct live *live, const struct trace_instr
                                      struct trace_instruction *out)
 {
     if (live->has_pending) {
-        deliver(live, flows_on(live, next) ? next->code : STREAM_NO_CODE, out);
+        compare_flow(live, next);
+        deliver(live, out);
         return TRACE_OK;
     }
     live->synchronised = true;
@@ -112,7 +112,7 @@ static enum trace_result finish(struct live *live)
     if (!live->finished) {
         live->finished = true;
         if (live->recorder)
-            recorder_finish(live->recorder, &live->source.end);
+            recorder_finish(live->recorder, &live->source.end, live->codes);
         recording_failed(live);
     }
     return live->source.error[0] ? TRACE_ERROR : TRACE_END;
@@ -123,7 +123,7 @@ static enum trace_result drain(struct live *live, struct trace_instruction *out)
 {
     if (!live->has_pending)
         return finish(live);
-    deliver(live, STREAM_NO_CODE, out);
+    deliver(live, out);
     return TRACE_OK;
 }
 
@@ -304,6 +304,22 @@ static bool start_program(struct live *live, const char *path, char *const *argv
     return true;
 }
 
+static bool record(struct live *live, const struct trace_live_options *options, char error[512])
+{
+    if (options->native_only) {
+        snprintf(error, 512, "a run without the interpreter cannot be recorded");
+        return false;
+    }
+    live->recorder =
+        recorder_open(&(struct recorder_options){.path = options->record_to,
+                                                 .argv = options->argv,
+                                                 .model = options->model,
+                                                 .source = "live",
+                                                 .checkpoint_every = options->checkpoint_every},
+                      error);
+    return live->recorder != NULL;
+}
+
 struct trace_source *live_open(const struct trace_live_options *options, uint64_t window_low,
                                uint64_t window_high, char error[512], int *status)
 {
@@ -334,8 +350,7 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
     live->windowed = window_high != 0;
     live->window_low = window_low;
     live->window_high = window_high;
-    if (options->record_to &&
-        !(live->recorder = recorder_open(options->record_to, options->argv, error))) {
+    if (options->record_to && !record(live, options, error)) {
         free_all(live);
         return NULL;
     }

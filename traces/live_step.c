@@ -99,8 +99,8 @@ static bool prepare(struct live *live, struct live_thread *thread, struct attemp
     attempt->start = live_registers(&thread->regs);
     attempt->true_ip = attempt->start.ip;
     follow_restart(thread, &attempt->start);
-    attempt->entry =
-        space_fetch(thread->space, live->decoder, live->recorder, thread->tid, attempt->start.ip);
+    thread->space->tid = thread->tid;
+    attempt->entry = space_fetch(thread->space, live->decoder, attempt->start.ip);
     if (!attempt->entry)
         return false;
     attempt->access_count =
@@ -130,8 +130,7 @@ static void note_writes(const struct attempt *attempt, uint32_t repetitions)
     }
 }
 
-static void name_code(struct live *live, const struct space *space, struct code_entry *entry,
-                      uint64_t next_ip)
+static void name_code(struct live *live, struct code_entry *entry, uint64_t next_ip)
 {
     if (entry->recipe.kind == RECIPE_UNKNOWN && next_ip > entry->ip &&
         next_ip - entry->ip <= TRACE_INSTRUCTION_BYTES)
@@ -139,8 +138,6 @@ static void name_code(struct live *live, const struct space *space, struct code_
     else if (entry->recipe.kind == RECIPE_UNKNOWN)
         entry->recipe.length = 1;
     entry->number = live->codes++;
-    if (live->recorder)
-        recorder_static(live->recorder, &entry->recipe, space->process, entry->ip);
 }
 
 /* Fills in the executed instruction. */
@@ -153,8 +150,8 @@ static void fill_in(struct live *live, struct live_thread *thread, const struct 
     if (live->windowed &&
         (attempt->start.ip < live->window_low || attempt->start.ip >= live->window_high))
         return;
-    if (attempt->entry->number == STREAM_NO_CODE)
-        name_code(live, attempt->space, attempt->entry, next_ip);
+    if (attempt->entry->number == SPACE_NO_CODE)
+        name_code(live, attempt->entry, next_ip);
     out->code = attempt->entry->number;
     out->repetitions = repetitions;
     out->next_ip = next_ip;
@@ -259,6 +256,8 @@ static enum live_step entered_handler(struct live *live, struct live_thread *thr
     if (live->has_pending && live->pending.thread == thread->number) {
         live->pending.flags |= TRACE_INTERRUPTED;
         live->pending.next_ip = thread->regs.rip;
+        if (live->recorder)
+            recorder_interrupt(live->recorder, thread->regs.rip);
     }
     unblock_traps(thread->tid);
     space_touch(thread->space);
@@ -399,8 +398,8 @@ static enum live_step general_protection(struct live *live, struct live_thread *
 static enum live_step wait_for_machine(struct live *live, const struct live_thread *thread,
                                        const struct attempt *attempt, struct trace_instruction *out)
 {
-    if (attempt->entry->number == STREAM_NO_CODE)
-        name_code(live, attempt->space, attempt->entry, 0);
+    if (attempt->entry->number == SPACE_NO_CODE)
+        name_code(live, attempt->entry, 0);
     out->code = attempt->entry->number;
     out->ip = attempt->start.ip;
     out->process = attempt->space->process;
@@ -603,8 +602,7 @@ static bool interpreted(struct live *live, struct live_thread *thread, struct at
         return false;
     attempt->space = thread->space;
     attempt->start = machine->state.registers;
-    attempt->entry =
-        space_fetch(thread->space, live->decoder, live->recorder, thread->tid, attempt->start.ip);
+    attempt->entry = space_fetch(thread->space, live->decoder, attempt->start.ip);
     if (!attempt->entry)
         return false;
     if (live->has_pending && live->pending_branches)
@@ -614,7 +612,23 @@ static bool interpreted(struct live *live, struct live_thread *thread, struct at
     fill_in(live, thread, attempt, machine->state.registers.ip, machine->repetitions, out);
     note_writes(attempt, machine->repetitions);
     live->source.end.interpreted++;
+    if (live->recorder)
+        recorder_interpreted(live->recorder);
     return true;
+}
+
+/* What the processor left; where the thread does not come back, all but the address is as before.
+ */
+static void record_native(struct live *live, const struct live_thread *thread,
+                          const struct attempt *attempt, const struct trace_instruction *out)
+{
+    struct recipe_registers after = live_registers(&thread->regs);
+
+    if (after.ip != out->next_ip) {
+        after = attempt->start;
+        after.ip = out->next_ip;
+    }
+    recorder_native(live->recorder, thread->number, out->process, &attempt->start, &after);
 }
 
 enum live_step live_step(struct live *live, struct live_thread *thread,
@@ -634,5 +648,7 @@ enum live_step live_step(struct live *live, struct live_thread *thread,
     execute_stepped(thread, attempt.space, attempt.entry ? &attempt.entry->recipe : NULL,
                     attempt.access, attempt.access_count, result == LIVE_EXECUTED);
     live->source.end.stepped += result == LIVE_EXECUTED;
+    if (live->recorder && result == LIVE_EXECUTED)
+        record_native(live, thread, &attempt, out);
     return result;
 }

@@ -80,7 +80,7 @@ struct space *live_add_space(struct live *live, enum recipe_mode mode)
     }
     if (make_room(&array, live->space_count, &live->space_capacity)) {
         live->spaces = array;
-        space = space_new((uint16_t)live->space_count);
+        space = space_new((uint16_t)live->space_count, execute_read_code);
     }
     if (!space) {
         live_fail(live, 3, "no memory for another process");
@@ -89,6 +89,11 @@ struct space *live_add_space(struct live *live, enum recipe_mode mode)
     space->mode = mode;
     if (!live->native_only)
         space->memory = execute_memory_new(space);
+    if (live->recorder && space->memory) {
+        space->recorder = live->recorder;
+        recorder_process(live->recorder, space->process, mode == RECIPE_64 ? 64 : 32, space->memory,
+                         &space->pages);
+    }
     live->spaces[live->space_count++] = space;
     live->source.end.processes = (uint32_t)live->space_count;
     return space;
@@ -188,8 +193,11 @@ static void thread_gone(struct live *live, struct live_thread *thread, int statu
         end->status = by_us ? 0 : WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     }
     if (WIFSIGNALED(status) && !by_us && live->has_pending &&
-        live->pending.thread == thread->number)
+        live->pending.thread == thread->number) {
         live->pending.flags |= TRACE_INTERRUPTED;
+        if (live->recorder)
+            recorder_killed(live->recorder);
+    }
     if (thread->outside)
         live_outside_ended(live, thread);
     leave_space(live, thread);

@@ -16,6 +16,8 @@
 #include "effects.h"
 #include "source.h"
 
+enum { RECIPE_FLAG_DIRECTION = 1 << 10 }; /* of the flags register */
+
 /* Registers as the recipe needs them; gpr in the manual's order: eax ecx edx ebx esp ebp esi edi,
  * and r8 to r15 of 64-bit mode. In 32-bit mode upper halves are zero. */
 struct recipe_registers {

@@ -1,399 +1,527 @@
-/* The writing side of the recorded run; stream.h and docs/trace-format.md give the form. */
-#define _GNU_SOURCE
+/* The log of a recorded run; recorder.h says what is logged, docs/trace-format.md in which form. */
 #include "recorder.h"
+#include "page_store.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <xxhash.h>
-#include <zstd.h>
 
-#define COMPRESSION_LEVEL 12 /* live runs are far slower than this; replay does not notice */
-
-struct recorder {
-    int fd;
-    char path[4096];
-    char error[512];
-    uint64_t position;
-    uint64_t instructions;       /* all so far */
-    uint64_t chunk_instructions; /* those before this chunk */
-    uint64_t run;                /* predicted instructions not yet written */
-    uint32_t sequence;
-    uint32_t expected_code; /* what the stream says comes next, or STREAM_NO_CODE */
-    struct stream_code *codes;
-    uint32_t code_count, code_capacity;
-    ZSTD_CCtx *zstd;
-    size_t raw_used;
-    size_t stored_capacity;
-    uint8_t *stored; /* chunk header and compressed bytes */
-    uint8_t raw[STREAM_CHUNK_RAW_MAX];
+enum {
+    LOG_BYTES = 1 << 16,        /* of a chunk, unpacked: more gains little */
+    CHECKPOINT_EVERY = 1 << 22, /* instructions: a fraction of a second of replay */
+    CHECKPOINT_SHARE = 64,      /* instructions per byte of checkpoint: an eighth of a bit each */
+    PATCH_BYTES_MAX = 2048,     /* larger changes are written as a new content of the page */
 };
 
-static void fail(struct recorder *recorder, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+struct known_thread {
+    bool known;
+    uint16_t process;
+    struct interpret_state state; /* as a replay has it, while the thread is not interpreted */
+};
 
-static void fail(struct recorder *recorder, const char *format, ...)
+struct watched_process {
+    struct recorder *recorder;
+    uint16_t number;
+    unsigned mode;
+    bool in_checkpoint, gone;
+    struct interpret_memory *memory;
+    const struct code_page_set *code;
+};
+
+struct recorder {
+    struct writer *writer;
+    struct page_store *store;
+    struct stream_buffer log;
+    uint64_t instructions;       /* all so far */
+    uint64_t chunk_first;        /* those before this chunk */
+    uint64_t run;                /* interpreted instructions not yet in the log */
+    uint64_t chunk_instructions; /* at most */
+    uint64_t checkpoint_every, last_checkpoint, next_checkpoint;
+    uint64_t log_page;                     /* page numbers are written as differences */
+    const struct interpret_state *running; /* the interpreted thread's, or NULL */
+    uint16_t thread, process;
+    bool anyone; /* thread and process are in the log */
+    struct known_thread **threads;
+    size_t thread_count;
+    struct watched_process **processes;
+    size_t process_count;
+};
+
+/* ---- growing tables ----------------------------------------------------------------------------
+ */
+
+static bool reach(struct recorder *recorder, void ***table, size_t *count, size_t index)
 {
-    va_list arguments;
+    void **bigger;
 
-    if (recorder->error[0])
-        return;
-    va_start(arguments, format);
-    vsnprintf(recorder->error, sizeof recorder->error, format, arguments);
-    va_end(arguments);
-}
-
-static void write_out(struct recorder *recorder, const uint8_t *bytes, size_t count)
-{
-    while (count && !recorder->error[0]) {
-        ssize_t done = write(recorder->fd, bytes, count);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            fail(recorder, "%.300s: writing the recording failed at offset %llu: %s",
-                 recorder->path, (unsigned long long)recorder->position, strerror(errno));
-            return;
-        }
-        bytes += done;
-        count -= (size_t)done;
-        recorder->position += (uint64_t)done;
+    if (index < *count)
+        return true;
+    bigger = realloc(*table, (index + 1) * sizeof(*bigger));
+    if (!bigger) {
+        writer_fail(recorder->writer, "no memory for more threads");
+        return false;
     }
+    memset(bigger + *count, 0, (index + 1 - *count) * sizeof *bigger);
+    *table = bigger;
+    *count = index + 1;
+    return true;
 }
 
-/* Compresses the raw bytes into a chunk of this kind and writes it. */
-static void write_chunk(struct recorder *recorder, const char magic[4], const uint8_t *raw,
-                        size_t raw_bytes)
+static struct known_thread *known(struct recorder *recorder, uint16_t thread)
 {
-    uint8_t *header = recorder->stored;
-    size_t stored = ZSTD_compressCCtx(recorder->zstd, header + STREAM_CHUNK_HEADER,
-                                      recorder->stored_capacity - STREAM_CHUNK_HEADER, raw,
-                                      raw_bytes, COMPRESSION_LEVEL);
+    void **table = (void **)recorder->threads;
 
-    if (ZSTD_isError(stored)) {
-        fail(recorder, "%.300s: compressing the recording failed: %s", recorder->path,
-             ZSTD_getErrorName(stored));
-        return;
-    }
-    memcpy(header, magic, 4);
-    stream_put32(header + CHUNK_RAW_BYTES, (uint32_t)raw_bytes);
-    stream_put32(header + CHUNK_STORED_BYTES, (uint32_t)stored);
-    stream_put32(header + CHUNK_SEQUENCE, recorder->sequence++);
-    stream_put64(header + CHUNK_POSITION, recorder->position);
-    stream_put64(header + CHUNK_FIRST, recorder->chunk_instructions);
-    stream_put64(header + CHUNK_INSTRUCTIONS,
-                 recorder->instructions - recorder->chunk_instructions);
-    stream_put64(header + CHUNK_CHECKSUM, 0);
-    stream_put64(header + CHUNK_CHECKSUM, XXH64(header, STREAM_CHUNK_HEADER + stored, 0));
-    write_out(recorder, header, STREAM_CHUNK_HEADER + stored);
-    recorder->chunk_instructions = recorder->instructions;
+    if (!reach(recorder, &table, &recorder->thread_count, thread))
+        return NULL;
+    recorder->threads = (struct known_thread **)table;
+    if (!recorder->threads[thread])
+        recorder->threads[thread] = calloc(1, sizeof **recorder->threads);
+    if (!recorder->threads[thread])
+        writer_fail(recorder->writer, "no memory for more threads");
+    return recorder->threads[thread];
 }
 
-static void put_byte(struct recorder *recorder, unsigned byte)
-{
-    recorder->raw[recorder->raw_used++] = (uint8_t)byte;
-}
-
-static void put_varint(struct recorder *recorder, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        put_byte(recorder, (unsigned)(value & 0x7f) | 0x80);
-    put_byte(recorder, (unsigned)value);
-}
-
-static void put_bytes(struct recorder *recorder, const uint8_t *bytes, size_t count)
-{
-    memcpy(recorder->raw + recorder->raw_used, bytes, count);
-    recorder->raw_used += count;
-}
+/* ---- the log -----------------------------------------------------------------------------------
+ */
 
 static void flush_run(struct recorder *recorder)
 {
     if (!recorder->run)
         return;
     if (recorder->run <= RECORD_SHORT_RUN_MAX) {
-        put_byte(recorder, RECORD_RUN | (unsigned)recorder->run);
+        stream_put_byte(&recorder->log, RECORD_RUN | (unsigned)recorder->run);
     } else {
-        put_byte(recorder, RECORD_LONG_RUN);
-        put_varint(recorder, recorder->run);
+        stream_put_byte(&recorder->log, RECORD_LONG_RUN);
+        stream_put_varint(&recorder->log, recorder->run);
     }
     recorder->run = 0;
 }
 
-static void flush_chunk(struct recorder *recorder)
+/* Writes the log so far as a chunk. */
+static void cut(struct recorder *recorder)
 {
     flush_run(recorder);
-    if (recorder->raw_used)
-        write_chunk(recorder, STREAM_CHUNK_MAGIC, recorder->raw, recorder->raw_used);
-    recorder->raw_used = 0;
+    if (recorder->log.failed)
+        writer_fail(recorder->writer, "no memory for the log");
+    page_store_flush(recorder->store);
+    if (recorder->log.used)
+        writer_chunk(recorder->writer, STREAM_LOG, recorder->chunk_first,
+                     recorder->instructions - recorder->chunk_first, recorder->log.bytes,
+                     recorder->log.used);
+    recorder->chunk_first = recorder->instructions;
+    recorder->log.used = 0;
+    recorder->log_page = 0;
 }
 
-/* Opens a record: ends the run before it and keeps room for the longest. */
-static void begin_record(struct recorder *recorder)
+static void begin_record(struct recorder *recorder, unsigned kind)
 {
     flush_run(recorder);
-    if (recorder->raw_used > STREAM_CHUNK_RAW_MAX - 2 * STREAM_RECORD_MAX)
-        flush_chunk(recorder);
+    if (recorder->log.used > STREAM_CHUNK_RAW_MAX - 2 * STREAM_RECORD_MAX)
+        cut(recorder);
+    stream_put_byte(&recorder->log, kind);
 }
 
-static size_t text_value(char *text, size_t at, size_t limit, const char *key, const char *value)
+static void put_page_place(struct stream_buffer *log, uint64_t *last, uint16_t process,
+                           uint64_t number)
 {
-    at += (size_t)snprintf(text + at, limit - at, "%s=", key);
-    for (; *value && at + 4 < limit; value++) {
-        if (*value == '\n' || *value == '\\')
-            text[at++] = '\\';
-        text[at++] = *value == '\n' ? 'n' : *value;
+    stream_put_varint(log, process);
+    stream_put_varint(log, stream_zigzag(number - *last));
+    *last = number;
+}
+
+/* A page of a process turned out to hold something else than a replay knows. */
+static void page_changed(void *watcher, uint64_t number, const uint8_t *before, const uint8_t *now)
+{
+    const struct watched_process *process = watcher;
+    struct recorder *recorder = process->recorder;
+    unsigned low = 0, high = INTERPRET_PAGE_BYTES;
+
+    if (now && before) {
+        while (before[low] == now[low])
+            low++;
+        while (before[high - 1] == now[high - 1])
+            high--;
     }
-    text[at++] = '\n';
-    return at;
-}
-
-static void write_header(struct recorder *recorder, char *const *argv)
-{
-    uint8_t *out = recorder->raw;
-    char *text = (char *)out + STREAM_HEADER_FIXED;
-    size_t limit = STREAM_CHUNK_RAW_MAX / 2, used = 0;
-
-    used = text_value(text, used, limit, "architecture", "ia32");
-    used = text_value(text, used, limit, "made_by", TRACES_MADE_BY);
-    used = text_value(text, used, limit, "program", argv[0]);
-    for (size_t i = 1; argv[i] && used < limit - 64; i++)
-        used = text_value(text, used, limit, "argument", argv[i]);
-    memcpy(out, STREAM_MAGIC, 8);
-    stream_put32(out + 8, STREAM_VERSION);
-    stream_put32(out + 12, (uint32_t)used);
-    stream_put64(out + STREAM_HEADER_FIXED + used, XXH64(out, STREAM_HEADER_FIXED + used, 0));
-    write_out(recorder, out, STREAM_HEADER_FIXED + used + 8);
-}
-
-static bool allocate(struct recorder *recorder)
-{
-    recorder->stored_capacity = STREAM_CHUNK_HEADER + ZSTD_compressBound(STREAM_CHUNK_RAW_MAX);
-    recorder->stored = malloc(recorder->stored_capacity);
-    recorder->zstd = ZSTD_createCCtx();
-    return recorder->stored && recorder->zstd;
-}
-
-struct recorder *recorder_open(const char *path, char *const *argv, char error[512])
-{
-    struct recorder *recorder = calloc(1, sizeof *recorder);
-
-    if (!recorder) {
-        snprintf(error, 512, "no memory to record to %.300s", path);
-        return NULL;
+    begin_record(recorder, !now                                      ? RECORD_UNMAPPED
+                           : before && high - low <= PATCH_BYTES_MAX ? RECORD_PATCH
+                                                                     : RECORD_PAGE);
+    put_page_place(&recorder->log, &recorder->log_page, process->number, number);
+    if (now && before && high - low <= PATCH_BYTES_MAX) {
+        stream_put_varint(&recorder->log, low);
+        stream_put_varint(&recorder->log, high - low);
+        stream_put_bytes(&recorder->log, now + low, high - low);
+    } else if (now) {
+        stream_put_varint(&recorder->log, page_store_number(recorder->store, now));
     }
-    recorder->expected_code = STREAM_NO_CODE;
-    snprintf(recorder->path, sizeof recorder->path, "%s", path);
-    recorder->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (recorder->fd < 0)
-        fail(recorder, "%.300s: cannot create the recording: %s", path, strerror(errno));
-    else if (!allocate(recorder))
-        fail(recorder, "no memory to record to %.300s", path);
+}
+
+static void switch_to(struct recorder *recorder, uint16_t thread, uint16_t process)
+{
+    if (recorder->anyone && recorder->thread == thread && recorder->process == process)
+        return;
+    begin_record(recorder, RECORD_SWITCH);
+    stream_put_varint(&recorder->log, thread);
+    stream_put_varint(&recorder->log, process);
+    recorder->anyone = true;
+    recorder->thread = thread;
+    recorder->process = process;
+}
+
+void recorder_changed(struct recorder *recorder, const struct interpret_state *before,
+                      const struct interpret_state *after)
+{
+    uint64_t old[STREAM_WORDS], now[STREAM_WORDS];
+
+    stream_words_of(before, old);
+    stream_words_of(after, now);
+    if (memcmp(old, now, sizeof old) == 0)
+        return;
+    begin_record(recorder, RECORD_STATE);
+    stream_put_state(&recorder->log, before, after);
+}
+
+/* ---- checkpoints -------------------------------------------------------------------------------
+ */
+
+struct checkpoint {
+    struct recorder *recorder;
+    const struct watched_process *process;
+    struct stream_buffer records;
+    uint64_t page; /* the last page's number */
+    uint64_t bytes;
+};
+
+static void write_checkpoint(struct checkpoint *checkpoint)
+{
+    struct recorder *recorder = checkpoint->recorder;
+
+    if (checkpoint->records.failed)
+        writer_fail(recorder->writer, "no memory for a checkpoint");
+    checkpoint->bytes += page_store_flush(recorder->store);
+    checkpoint->bytes += writer_chunk(recorder->writer, STREAM_CHECKPOINT, recorder->instructions,
+                                      0, checkpoint->records.bytes, checkpoint->records.used);
+    checkpoint->records.used = 0;
+    checkpoint->page = 0;
+}
+
+static void checkpoint_record(struct checkpoint *checkpoint, unsigned kind)
+{
+    if (checkpoint->records.used > STREAM_CHUNK_RAW_MAX - 2 * STREAM_RECORD_MAX)
+        write_checkpoint(checkpoint);
+    stream_put_byte(&checkpoint->records, kind);
+}
+
+static void checkpoint_lost(struct checkpoint *checkpoint, struct interpret_page *page)
+{
+    if (!page->mark)
+        return;
+    checkpoint_record(checkpoint, RECORD_UNMAPPED);
+    put_page_place(&checkpoint->records, &checkpoint->page, checkpoint->process->number,
+                   page->number);
+    page->mark = 0;
+}
+
+/* The content it has, and whether code was executed in it, when that is news since the last time.
+ */
+static void checkpoint_held(struct checkpoint *checkpoint, struct interpret_page *page)
+{
+    uint16_t process = checkpoint->process->number;
+    uint32_t content = page_store_number(checkpoint->recorder->store, page->bytes);
+    bool code = code_page_find(checkpoint->process->code, page->number) != NULL;
+    uint32_t mark = (content + 1) << 1 | code;
+
+    if (page->mark >> 1 != mark >> 1) {
+        checkpoint_record(checkpoint, RECORD_PAGE);
+        put_page_place(&checkpoint->records, &checkpoint->page, process, page->number);
+        stream_put_varint(&checkpoint->records, content);
+    }
+    if (code && !(page->mark & 1)) {
+        checkpoint_record(checkpoint, RECORD_CODE);
+        put_page_place(&checkpoint->records, &checkpoint->page, process, page->number);
+    }
+    page->mark = mark;
+}
+
+static void checkpoint_page(void *context, struct interpret_page *page)
+{
+    if (page->seen)
+        checkpoint_held(context, page);
     else
-        write_header(recorder, argv);
-    if (!recorder->error[0])
-        return recorder;
-    snprintf(error, 512, "%s", recorder->error);
-    recorder_close(recorder);
-    return NULL;
+        checkpoint_lost(context, page);
 }
 
-static struct stream_code *new_code(struct recorder *recorder)
+static void checkpoint_process(struct checkpoint *checkpoint, struct watched_process *process)
 {
-    if (recorder->code_count == recorder->code_capacity) {
-        uint32_t capacity = recorder->code_capacity ? 2 * recorder->code_capacity : 1024;
-        struct stream_code *codes = realloc(recorder->codes, capacity * sizeof *codes);
-        if (!codes || capacity > STREAM_CODES_MAX) {
-            free(codes ? codes : recorder->codes);
-            recorder->codes = NULL;
-            recorder->code_count = recorder->code_capacity = 0;
-            fail(recorder, "%.300s: more static instructions than a recording can hold",
-                 recorder->path);
-            return NULL;
-        }
-        recorder->codes = codes;
-        recorder->code_capacity = capacity;
+    if (process->gone && process->in_checkpoint) {
+        checkpoint_record(checkpoint, RECORD_GONE);
+        stream_put_varint(&checkpoint->records, process->number);
+        process->in_checkpoint = false;
     }
-    return &recorder->codes[recorder->code_count++];
+    if (process->gone)
+        return;
+    checkpoint->process = process;
+    if (!process->in_checkpoint) {
+        checkpoint_record(checkpoint, RECORD_PROCESS);
+        stream_put_varint(&checkpoint->records, process->number);
+        stream_put_byte(&checkpoint->records, process->mode);
+        process->in_checkpoint = true;
+    }
+    interpret_memory_each(process->memory, checkpoint_page, checkpoint);
 }
 
-void recorder_static(struct recorder *recorder, const struct recipe *recipe, uint16_t process,
-                     uint64_t ip)
+static void checkpoint_thread(struct checkpoint *checkpoint, uint16_t number)
 {
-    struct stream_code *code;
-    uint64_t before = recorder->code_count ? recorder->codes[recorder->code_count - 1].ip : 0;
+    static const struct interpret_state nothing;
+    struct recorder *recorder = checkpoint->recorder;
+    const struct known_thread *thread = recorder->threads[number];
+    const struct interpret_state *state =
+        recorder->running && number == recorder->thread ? recorder->running : &thread->state;
 
-    if (recorder->error[0] || !(code = new_code(recorder)))
-        return;
-    *code = (struct stream_code){.ip = ip,
-                                 .successor = {STREAM_NO_CODE, STREAM_NO_CODE},
-                                 .repetitions = 1,
-                                 .process = process,
-                                 .length = recipe->length,
-                                 .access_count = recipe->access_count};
-    begin_record(recorder);
-    put_byte(recorder, RECORD_STATIC);
-    put_varint(recorder, process);
-    put_varint(recorder, stream_zigzag((int64_t)(ip - before)));
-    put_byte(recorder, recipe->length);
-    put_bytes(recorder, recipe->bytes, recipe->length);
-    put_byte(recorder, (recipe->kind == RECIPE_SYSTEM_CALL ? TRACE_SYSTEM_CALL : 0) |
-                           (recipe->mode == RECIPE_64 ? TRACE_64BIT : 0));
-    put_byte(recorder, recipe->access_count);
-    for (unsigned i = 0; i < recipe->access_count; i++)
-        put_varint(recorder, (uint64_t)recipe->access[i].size << 1 | recipe->access[i].write);
+    checkpoint_record(checkpoint, RECORD_SWITCH);
+    stream_put_varint(&checkpoint->records, number);
+    stream_put_varint(&checkpoint->records, thread->process);
+    stream_put_byte(&checkpoint->records, RECORD_STATE);
+    stream_put_state(&checkpoint->records, &nothing, state);
 }
 
-void recorder_page(struct recorder *recorder, uint16_t process, uint64_t page, unsigned offset,
-                   const uint8_t *bytes, unsigned count)
+static bool is_alive(const struct recorder *recorder, size_t thread)
 {
-    if (recorder->error[0])
+    const struct known_thread *known = recorder->threads[thread];
+
+    return known && known->known && !recorder->processes[known->process]->gone;
+}
+
+/* The whole state, for whoever starts here: pages as far as they changed since the last one. */
+static void write_state(struct recorder *recorder)
+{
+    struct checkpoint checkpoint = {.recorder = recorder};
+
+    checkpoint_record(&checkpoint, RECORD_FORGET);
+    for (size_t i = 0; i < recorder->process_count; i++)
+        if (recorder->processes[i])
+            checkpoint_process(&checkpoint, recorder->processes[i]);
+    for (size_t i = 0; i < recorder->thread_count; i++)
+        if (i != recorder->thread && is_alive(recorder, i))
+            checkpoint_thread(&checkpoint, (uint16_t)i);
+    checkpoint_thread(&checkpoint, recorder->thread);
+    checkpoint_record(&checkpoint, RECORD_COMPLETE);
+    write_checkpoint(&checkpoint);
+    free(checkpoint.records.bytes);
+    recorder->last_checkpoint = recorder->instructions;
+    recorder->next_checkpoint = CHECKPOINT_SHARE * checkpoint.bytes;
+    if (recorder->next_checkpoint < recorder->checkpoint_every)
+        recorder->next_checkpoint = recorder->checkpoint_every;
+    recorder->next_checkpoint += recorder->instructions;
+}
+
+/* ---- execution ---------------------------------------------------------------------------------
+ */
+
+/* After an instruction: a chunk that is full ends here, the next begins with a check. */
+static void end_instruction(struct recorder *recorder, const struct interpret_state *state)
+{
+    uint8_t hash[8];
+
+    recorder->instructions++;
+    if (recorder->instructions - recorder->chunk_first < recorder->chunk_instructions &&
+        recorder->log.used < LOG_BYTES)
         return;
-    begin_record(recorder);
-    put_byte(recorder, RECORD_PAGE);
-    put_varint(recorder, process);
-    put_varint(recorder, page);
-    put_varint(recorder, offset);
-    put_varint(recorder, count);
-    put_bytes(recorder, bytes, count);
+    if (writer_error(recorder->writer))
+        return;
+    cut(recorder);
+    if (recorder->instructions >= recorder->next_checkpoint)
+        write_state(recorder);
+    stream_put_byte(&recorder->log, RECORD_CHECK);
+    stream_put64(hash, stream_hash_state(state));
+    stream_put_bytes(&recorder->log, hash, sizeof hash);
+}
+
+void recorder_interpreted(struct recorder *recorder)
+{
+    recorder->run++;
+    end_instruction(recorder, recorder->running);
+}
+
+void recorder_resume(struct recorder *recorder, uint16_t thread, uint16_t process,
+                     const struct interpret_state *state)
+{
+    struct known_thread *before = known(recorder, thread);
+
+    if (!before)
+        return;
+    switch_to(recorder, thread, process);
+    recorder_changed(recorder, &before->state, state);
+    before->state = *state;
+    before->process = process;
+    before->known = true;
+    recorder->running = state;
+}
+
+void recorder_pause(struct recorder *recorder)
+{
+    struct known_thread *thread = recorder->running ? known(recorder, recorder->thread) : NULL;
+
+    if (thread)
+        thread->state = *recorder->running;
+    recorder->running = NULL;
+}
+
+void recorder_native(struct recorder *recorder, uint16_t thread, uint16_t process,
+                     const struct recipe_registers *start, const struct recipe_registers *after)
+{
+    struct known_thread *now = known(recorder, thread);
+    struct interpret_state begin, end;
+
+    if (!now)
+        return;
+    begin = now->state;
+    begin.registers = *start;
+    recorder_resume(recorder, thread, process, &begin);
+    recorder->running = NULL;
+    end = begin;
+    end.registers = *after;
+    begin_record(recorder, RECORD_NATIVE);
+    stream_put_state(&recorder->log, &begin, &end);
+    now->state = end;
+    end_instruction(recorder, &now->state);
+}
+
+void recorder_interrupt(struct recorder *recorder, uint64_t ip)
+{
+    begin_record(recorder, RECORD_INTERRUPT);
+    stream_put_varint(&recorder->log, ip);
+}
+
+void recorder_killed(struct recorder *recorder)
+{
+    begin_record(recorder, RECORD_KILLED);
+}
+
+/* ---- address spaces ----------------------------------------------------------------------------
+ */
+
+void recorder_process(struct recorder *recorder, uint16_t process, unsigned mode,
+                      struct interpret_memory *memory, const struct code_page_set *code)
+{
+    void **table = (void **)recorder->processes;
+    struct watched_process *watched = calloc(1, sizeof *watched);
+
+    if (!watched || !reach(recorder, &table, &recorder->process_count, process)) {
+        writer_fail(recorder->writer, "no memory for more processes");
+        free(watched);
+        return;
+    }
+    recorder->processes = (struct watched_process **)table;
+    *watched = (struct watched_process){
+        .recorder = recorder, .number = process, .mode = mode, .memory = memory, .code = code};
+    recorder->processes[process] = watched;
+    memory->watch = page_changed;
+    memory->watcher = watched;
+    begin_record(recorder, RECORD_PROCESS);
+    stream_put_varint(&recorder->log, process);
+    stream_put_byte(&recorder->log, mode);
+}
+
+void recorder_code(struct recorder *recorder, uint16_t process, uint64_t number)
+{
+    begin_record(recorder, RECORD_CODE);
+    put_page_place(&recorder->log, &recorder->log_page, process, number);
 }
 
 void recorder_gone(struct recorder *recorder, uint16_t process)
 {
-    if (recorder->error[0])
-        return;
-    begin_record(recorder);
-    put_byte(recorder, RECORD_GONE);
-    put_varint(recorder, process);
+    recorder->processes[process]->gone = true;
+    begin_record(recorder, RECORD_GONE);
+    stream_put_varint(&recorder->log, process);
 }
 
-static void start(struct recorder *recorder, const struct trace_instruction *instruction)
+/* ---- beginning and end -------------------------------------------------------------------------
+ */
+
+static void header_text(const struct recorder_options *options, struct stream_buffer *text)
 {
-    begin_record(recorder);
-    put_byte(recorder, RECORD_START);
-    put_varint(recorder, instruction->thread);
-    put_varint(recorder, instruction->code);
+    writer_text(text, "architecture", "ia32");
+    writer_text(text, "made_by", TRACES_MADE_BY);
+    writer_text(text, "source", options->source);
+    if (options->model)
+        writer_text(text, "model", options->model);
+    writer_text(text, "program", options->argv[0]);
+    for (size_t i = 1; options->argv[i]; i++)
+        writer_text(text, "argument", options->argv[i]);
 }
 
-static unsigned successor_bits(const struct stream_code *code, uint32_t next_code)
+struct recorder *recorder_open(const struct recorder_options *options, char error[512])
 {
-    if (next_code == STREAM_NO_CODE)
-        return SUCCESSOR_BREAK;
-    if (next_code == code->successor[0])
-        return SUCCESSOR_PREDICTED;
-    return next_code == code->successor[1] ? SUCCESSOR_ALTERNATE : SUCCESSOR_EXPLICIT;
-}
+    struct recorder *recorder = calloc(1, sizeof *recorder);
+    struct stream_buffer text = {0};
 
-/* Writes what differs from the prediction, in the order of the record's description. */
-static void put_instruction(struct recorder *recorder, const struct trace_instruction *instruction,
-                            const struct stream_code *code, unsigned bits, unsigned wrong_slots,
-                            uint32_t next_code)
-{
-    begin_record(recorder);
-    put_byte(recorder, RECORD_INSTRUCTION | bits);
-    if (bits & INSTRUCTION_REPETITIONS)
-        put_varint(recorder, (uint64_t)instruction->repetitions << 1 |
-                                 !!(instruction->flags & TRACE_REP_BACKWARD));
-    if (bits & INSTRUCTION_ADDRESSES) {
-        put_byte(recorder, wrong_slots);
-        for (unsigned i = 0; i < instruction->access_count; i++)
-            if (wrong_slots & 1u << i)
-                put_varint(recorder,
-                           stream_zigzag((int64_t)(instruction->access[i].address -
-                                                   code->slot[i].last - code->slot[i].stride)));
+    if (!recorder) {
+        snprintf(error, 512, "no memory to record to %.300s", options->path);
+        return NULL;
     }
-    if ((bits & INSTRUCTION_SUCCESSOR_MASK) == SUCCESSOR_EXPLICIT)
-        put_varint(recorder, stream_zigzag((int64_t)next_code - (int64_t)instruction->code));
-    if ((bits & INSTRUCTION_SUCCESSOR_MASK) == SUCCESSOR_BREAK) {
-        put_byte(recorder, instruction->flags & TRACE_INTERRUPTED);
-        put_varint(recorder, stream_zigzag((int64_t)(instruction->next_ip - instruction->ip -
-                                                     instruction->length)));
+    header_text(options, &text);
+    recorder->writer = writer_open(options->path, &text, error);
+    free(text.bytes);
+    if (recorder->writer && !(recorder->store = page_store_new(recorder->writer)))
+        snprintf(error, 512, "no memory to record to %.300s", options->path);
+    if (!recorder->store) {
+        recorder_close(recorder);
+        return NULL;
     }
+    recorder->checkpoint_every =
+        options->checkpoint_every ? options->checkpoint_every : CHECKPOINT_EVERY;
+    recorder->next_checkpoint = recorder->checkpoint_every;
+    recorder->chunk_instructions = recorder->checkpoint_every < STREAM_CHUNK_INSTRUCTIONS
+                                       ? recorder->checkpoint_every
+                                       : STREAM_CHUNK_INSTRUCTIONS;
+    return recorder;
 }
 
-void recorder_instruction(struct recorder *recorder, const struct trace_instruction *instruction,
-                          uint32_t next_code)
-{
-    struct stream_code *code;
-    unsigned wrong_slots = 0, bits;
-
-    if (recorder->error[0])
-        return;
-    if (recorder->expected_code != instruction->code)
-        start(recorder, instruction);
-    code = &recorder->codes[instruction->code];
-    for (unsigned i = 0; i < instruction->access_count; i++)
-        if (instruction->access[i].address != code->slot[i].last + code->slot[i].stride)
-            wrong_slots |= 1u << i;
-    bits = successor_bits(code, next_code);
-    if (wrong_slots)
-        bits |= INSTRUCTION_ADDRESSES;
-    if (instruction->repetitions != code->repetitions ||
-        (instruction->flags & TRACE_REP_BACKWARD) != code->backward)
-        bits |= INSTRUCTION_REPETITIONS;
-    if (bits)
-        put_instruction(recorder, instruction, code, bits, wrong_slots, next_code);
-    else
-        recorder->run++;
-    recorder->instructions++;
-    for (unsigned i = 0; i < instruction->access_count; i++)
-        stream_learn_address(&code->slot[i], instruction->access[i].address);
-    code->repetitions = instruction->repetitions;
-    code->backward = instruction->flags & TRACE_REP_BACKWARD;
-    if (next_code != STREAM_NO_CODE)
-        stream_learn_successor(code, next_code);
-    recorder->expected_code = next_code;
-}
-
-static void write_trailer(struct recorder *recorder, const struct trace_end *end)
+static void trailer_text(const struct recorder *recorder, const struct trace_end *end,
+                         uint64_t codes, struct stream_buffer *text)
 {
     static const char *const how[] = {"exit", "signal", "snippet", "cut"};
-    char *text = (char *)recorder->raw;
-    size_t used, limit = STREAM_RECORD_MAX;
-    uint8_t footer[STREAM_FOOTER];
-    uint64_t position = recorder->position;
 
-    used = (size_t)snprintf(
-        text, limit,
-        "instructions=%llu\ncodes=%lu\nend=%s\nstatus=%d\nprocesses=%lu\n"
-        "threads=%lu\nsignals=%llu\nuncounted_processes=%llu\n",
-        (unsigned long long)recorder->instructions, (unsigned long)recorder->code_count,
-        how[end->how], end->status, (unsigned long)end->processes, (unsigned long)end->threads,
-        (unsigned long long)end->signals, (unsigned long long)end->uncounted_processes);
-    used = text_value(text, used, limit, "note", end->note);
-    write_chunk(recorder, STREAM_TRAILER_MAGIC, recorder->raw, used);
-    stream_put64(footer, position);
-    memcpy(footer + 8, STREAM_FOOTER_MAGIC, 8);
-    write_out(recorder, footer, sizeof footer);
+    writer_text_number(text, "instructions", recorder->instructions);
+    writer_text_number(text, "codes", codes);
+    writer_text(text, "end", how[end->how]);
+    writer_text_number(text, "status", (uint64_t)end->status);
+    writer_text_number(text, "processes", end->processes);
+    writer_text_number(text, "threads", end->threads);
+    writer_text_number(text, "signals", end->signals);
+    writer_text_number(text, "uncounted_processes", end->uncounted_processes);
+    writer_text_number(text, "interpreted", end->interpreted);
+    writer_text_number(text, "stepped", end->stepped);
+    writer_text(text, "note", end->note);
 }
 
-void recorder_finish(struct recorder *recorder, const struct trace_end *end)
+void recorder_finish(struct recorder *recorder, const struct trace_end *end, uint64_t codes)
 {
-    if (recorder->error[0])
-        return;
-    flush_chunk(recorder);
-    write_trailer(recorder, end);
-    if (!recorder->error[0] && close(recorder->fd) != 0)
-        fail(recorder, "%.300s: closing the recording failed: %s", recorder->path, strerror(errno));
-    recorder->fd = -1;
+    struct stream_buffer text = {0};
+
+    cut(recorder);
+    trailer_text(recorder, end, codes, &text);
+    writer_finish(recorder->writer, recorder->instructions, &text);
+    free(text.bytes);
 }
 
 const char *recorder_error(const struct recorder *recorder)
 {
-    return recorder->error[0] ? recorder->error : NULL;
+    return writer_error(recorder->writer);
 }
 
 void recorder_close(struct recorder *recorder)
 {
     if (!recorder)
         return;
-    if (recorder->fd >= 0)
-        close(recorder->fd);
-    ZSTD_freeCCtx(recorder->zstd);
-    free(recorder->stored);
-    free(recorder->codes);
+    page_store_free(recorder->store);
+    writer_close(recorder->writer);
+    for (size_t i = 0; i < recorder->thread_count; i++)
+        free(recorder->threads[i]);
+    for (size_t i = 0; i < recorder->process_count; i++)
+        free(recorder->processes[i]);
+    free(recorder->threads);
+    free(recorder->processes);
+    free(recorder->log.bytes);
     free(recorder);
 }

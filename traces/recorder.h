@@ -1,35 +1,77 @@
 /*
- * Writes a recorded run while it happens. Errors stick: the first one is kept in words, later calls
- * do nothing, so a caller may look once per instruction.
+ * Writes a recorded run while it happens: what the executor does by itself is only counted, what
+ * comes from outside is logged. The recorder keeps, of each thread and page, what a replay will
+ * have at this point, and logs where the truth turns out to differ.
+ *
+ * Calls come in the order of the events they tell of. Errors stick: the first one is kept in words,
+ * later calls do nothing, so a caller may look once per instruction.
+ *
+ * A page is recorded when it is read through its process's interpret_memory for the first time, by
+ * whomever: what walks a wrong path reads there too, and its replay finds the same pages.
  */
 #ifndef TRACES_RECORDER_H
 #define TRACES_RECORDER_H
 
-#include "stream.h"
+#include "code_pages.h"
+#include "interpret.h"
+#include "writer.h"
 
 struct recorder;
 
-/* Creates PATH and writes the header; NULL and ERROR when that fails. ARGV is the program's. */
-struct recorder *recorder_open(const char *path, char *const *argv, char error[512]);
+/* How a recording is made; strings are copied. */
+struct recorder_options {
+    const char *path;
+    char *const *argv;         /* the program's */
+    const char *model;         /* whose CPUID it saw, or NULL */
+    const char *source;        /* "live", or how else the instructions came */
+    uint64_t checkpoint_every; /* instructions; 0: the usual number */
+};
 
-/* A static instruction; its number is the count of earlier calls. */
-void recorder_static(struct recorder *recorder, const struct recipe *recipe, uint16_t process,
-                     uint64_t ip);
+struct recorder *recorder_open(const struct recorder_options *options, char error[512]);
 
-/* BYTES of PAGE became known, COUNT of them from OFFSET on; the rest is as before. */
-void recorder_page(struct recorder *recorder, uint16_t process, uint64_t page, unsigned offset,
-                   const uint8_t *bytes, unsigned count);
+/* ---- address spaces ----------------------------------------------------------------------------
+ */
 
-/* The address space of PROCESS is gone. */
+/* PROCESS is a new address space of MODE bits (32 or 64). Its MEMORY is watched from here on; CODE
+ * are the pages in which instructions have been executed. */
+void recorder_process(struct recorder *recorder, uint16_t process, unsigned mode,
+                      struct interpret_memory *memory, const struct code_page_set *code);
+
+/* Code was fetched from the page for the first time, or since it changed. */
+void recorder_code(struct recorder *recorder, uint16_t process, uint64_t number);
+
+/* The address space is gone; its memory is not looked at any more. */
 void recorder_gone(struct recorder *recorder, uint16_t process);
 
-/* An executed instruction. NEXT_CODE is the instruction after it when that is of the same thread
- * and the flags do not say TRACE_INTERRUPTED; else STREAM_NO_CODE. */
-void recorder_instruction(struct recorder *recorder, const struct trace_instruction *instruction,
-                          uint32_t next_code);
+/* ---- execution ---------------------------------------------------------------------------------
+ */
 
-/* Completes the file. */
-void recorder_finish(struct recorder *recorder, const struct trace_end *end);
+/* THREAD is about to be interpreted from STATE, which is looked at until recorder_pause(). */
+void recorder_resume(struct recorder *recorder, uint16_t thread, uint16_t process,
+                     const struct interpret_state *state);
+void recorder_pause(struct recorder *recorder);
+
+/* The state of the interpreted thread was changed from outside. */
+void recorder_changed(struct recorder *recorder, const struct interpret_state *before,
+                      const struct interpret_state *after);
+
+/* An instruction of the interpreted thread was executed. */
+void recorder_interpreted(struct recorder *recorder);
+
+/* THREAD executed an instruction that began with the registers START and left AFTER. */
+void recorder_native(struct recorder *recorder, uint16_t thread, uint16_t process,
+                     const struct recipe_registers *start, const struct recipe_registers *after);
+
+/* The frame of a signal handler at IP was made after the instruction executed last. */
+void recorder_interrupt(struct recorder *recorder, uint64_t ip);
+/* A signal ended the thread after the instruction executed last. */
+void recorder_killed(struct recorder *recorder);
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+/* Completes the file; CODES is the number of static instructions. */
+void recorder_finish(struct recorder *recorder, const struct trace_end *end, uint64_t codes);
 
 /* NULL while all is well, else what went wrong. */
 const char *recorder_error(const struct recorder *recorder);

@@ -1,432 +1,180 @@
-/*
- * A recorded run as a source. Decodes the records of docs/trace-format.md into executed
- * instructions; the common case, a run of predicted instructions, is a table walk without reading
- * a byte. A chunk that passed its checksum may still be hostile, so every number is checked against
- * what it indexes before use.
- */
+/* A recorded run as a source; see replay.h. */
 #define _GNU_SOURCE
-#include "source.h"
-#include "code_pages.h"
-#include "reader.h"
+#include "replay.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct replay {
-    struct trace_source source; /* first: the public handle */
-    struct reader *reader;
-    uint64_t total; /* instructions of the run, 0 when the trailer does not tell */
-    struct reader_chunk chunk;
-    const uint8_t *at;   /* next record */
-    uint64_t run_left;   /* predicted instructions before it */
-    uint64_t chunk_left; /* instructions the chunk still owes */
-    uint32_t expected;   /* code of the next instruction, or STREAM_NO_CODE before a START */
-    uint16_t thread;
-    enum { REPLAYING, REPLAY_ENDED, REPLAY_FAILED, REPLAY_INTERRUPTED } state;
-    struct stream_code *codes;
-    uint32_t code_count, code_capacity;
-    struct code_page_set *pages; /* by process */
-    size_t page_sets;
-    size_t page_count;
-};
 
 static struct replay *replay_of(struct trace_source *source)
 {
     return (struct replay *)source;
 }
 
-/* ---- reading numbers ---------------------------------------------------------------------------
+/* ---- making the next instruction ready ---------------------------------------------------------
  */
 
-/* Damage inside a chunk: the chunk's place in the file and the record's place in it. */
-static bool damaged(struct replay *replay, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static bool damaged(struct replay *replay, const char *format, ...)
+/* Does the instruction now ready follow the last one in its own thread's flow? */
+static void compare_flow(const struct replay *replay, struct trace_instruction *last)
 {
-    char what[200];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    snprintf(replay->source.error, sizeof replay->source.error,
-             "%.240s: offset %llu: byte %zu of the chunk: %s: damaged", reader_path(replay->reader),
-             (unsigned long long)replay->chunk.position, (size_t)(replay->at - replay->chunk.raw),
-             what);
-    return false;
+    if (replay->thread != last->thread || replay->space->process != last->process) {
+        last->flags |= TRACE_INTERRUPTED;
+    } else if (replay->machine.state.registers.ip != last->next_ip) {
+        last->next_ip = replay->machine.state.registers.ip;
+        last->flags |= TRACE_INTERRUPTED;
+    }
 }
 
-static size_t bytes_left(const struct replay *replay)
+/* Reads the log up to the next instruction. False at the end and at an error. */
+static bool prepare(struct replay *replay)
 {
-    return replay->chunk.raw_bytes - (size_t)(replay->at - replay->chunk.raw);
-}
+    enum replay_step step;
 
-static bool get_byte(struct replay *replay, uint8_t *byte)
-{
-    if (!bytes_left(replay))
-        return damaged(replay, "the chunk ends inside a record");
-    *byte = *replay->at++;
+    do
+        step = replay_log(replay);
+    while (step == REPLAY_RECORD);
+    if (step == REPLAY_STOP)
+        return false;
+    if (!replay->space)
+        return replay_damaged(replay, "an instruction of no process: damaged");
+    replay->entry = space_fetch(replay->space, replay->decoder, replay->machine.state.registers.ip);
     return true;
 }
 
-static bool get_varint(struct replay *replay, uint64_t *value)
-{
-    uint8_t byte = 0;
-
-    *value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (!get_byte(replay, &byte))
-            return false;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return true;
-    }
-    return damaged(replay, "a number longer than 64 bits");
-}
-
-/* A varint that must be below LIMIT. */
-static bool get_number(struct replay *replay, uint64_t limit, const char *what, uint64_t *value)
-{
-    if (!get_varint(replay, value))
-        return false;
-    if (*value < limit)
-        return true;
-    return damaged(replay, "%s is %llu, expected below %llu", what, (unsigned long long)*value,
-                   (unsigned long long)limit);
-}
-
-/* ---- records that are no instructions ----------------------------------------------------------
+/* ---- executing it ------------------------------------------------------------------------------
  */
 
-static struct stream_code *new_code(struct replay *replay)
+/* Did it write where code is known to stand? */
+static void note_writes(struct replay *replay, const struct trace_instruction *out)
 {
-    if (replay->code_count == STREAM_CODES_MAX) {
-        damaged(replay, "more than %d static instructions", STREAM_CODES_MAX);
-        return NULL;
+    for (unsigned i = 0; i < out->access_count; i++) {
+        uint64_t low = out->access[i].address;
+        uint64_t size = out->access[i].size, bytes = size * out->repetitions;
+        if (!out->access[i].write || !bytes)
+            continue;
+        if (out->flags & TRACE_REP_BACKWARD)
+            low -= bytes - size;
+        space_written(replay->space, low, low + bytes);
     }
-    if (replay->code_count == replay->code_capacity) {
-        uint32_t capacity = replay->code_capacity ? 2 * replay->code_capacity : 1024;
-        struct stream_code *codes = realloc(replay->codes, capacity * sizeof *codes);
-        if (!codes) {
-            damaged(replay, "no memory for %lu static instructions", (unsigned long)capacity);
-            return NULL;
-        }
-        replay->codes = codes;
-        replay->code_capacity = capacity;
-    }
-    return &replay->codes[replay->code_count];
 }
 
-static bool read_static_accesses(struct replay *replay, struct stream_code *code)
+static void name_code(struct replay *replay, struct code_entry *entry, uint64_t next_ip)
 {
-    uint64_t value;
-
-    for (unsigned i = 0; i < code->access_count; i++) {
-        if (!get_number(replay, UINT32_MAX, "access size", &value))
-            return false;
-        code->size[i] = (uint32_t)(value >> 1);
-        code->write[i] = value & 1;
-    }
-    return true;
+    if (entry->recipe.kind == RECIPE_UNKNOWN && next_ip > entry->ip &&
+        next_ip - entry->ip <= TRACE_INSTRUCTION_BYTES)
+        entry->recipe.length = (uint8_t)(next_ip - entry->ip);
+    else if (entry->recipe.kind == RECIPE_UNKNOWN)
+        entry->recipe.length = 1;
+    entry->number = replay->codes++;
 }
 
-static bool read_static(struct replay *replay)
+/* The executed instruction; START are the registers before it, the machine's those after. */
+static void fill_in(struct replay *replay, uint64_t ip, uint64_t flags,
+                    struct trace_instruction *out)
 {
-    struct stream_code *code = new_code(replay);
-    uint64_t process, ip;
+    struct code_entry *entry = replay->entry;
 
-    if (!code || !get_number(replay, STREAM_PROCESSES_MAX, "process", &process) ||
-        !get_varint(replay, &ip))
-        return false;
-    *code = (struct stream_code){.successor = {STREAM_NO_CODE, STREAM_NO_CODE}, .repetitions = 1};
-    code->process = (uint16_t)process;
-    code->ip = (replay->code_count ? replay->codes[replay->code_count - 1].ip : 0) +
-               (uint64_t)stream_unzigzag(ip);
-    if (!get_byte(replay, &code->length))
-        return false;
-    if (code->length > TRACE_INSTRUCTION_BYTES || code->length > bytes_left(replay))
-        return damaged(replay, "instruction of %u bytes", code->length);
-    replay->at += code->length;
-    if (!get_byte(replay, &code->static_flags) || !get_byte(replay, &code->access_count))
-        return false;
-    if (code->access_count > TRACE_ACCESSES ||
-        (code->static_flags & ~(TRACE_SYSTEM_CALL | TRACE_64BIT)))
-        return damaged(replay, "static instruction with %u accesses, flags %u", code->access_count,
-                       code->static_flags);
-    if (!read_static_accesses(replay, code))
-        return false;
-    replay->code_count++;
-    return true;
-}
-
-static struct code_page_set *pages_of(struct replay *replay, size_t process)
-{
-    if (process >= replay->page_sets) {
-        struct code_page_set *sets = realloc(replay->pages, (process + 1) * sizeof *sets);
-        if (!sets)
-            return NULL;
-        memset(sets + replay->page_sets, 0, (process + 1 - replay->page_sets) * sizeof *sets);
-        replay->pages = sets;
-        replay->page_sets = process + 1;
-    }
-    return &replay->pages[process];
-}
-
-static bool store_page(struct replay *replay, uint64_t process, uint64_t number, uint64_t offset,
-                       uint64_t count)
-{
-    struct code_page_set *set = pages_of(replay, (size_t)process);
-    struct code_page *page = set ? code_page_find(set, number) : NULL;
-
-    if (!page && count != CODE_PAGE_BYTES)
-        return damaged(replay, "page 0x%llx changes before it is known",
-                       (unsigned long long)number);
-    if (!page) {
-        if (++replay->page_count > STREAM_PAGES_MAX)
-            return damaged(replay, "more than %d code pages", STREAM_PAGES_MAX);
-        page = set ? code_page_add(set, number) : NULL;
-    }
-    if (!page)
-        return damaged(replay, "no memory for %zu code pages", replay->page_count);
-    memcpy(page->bytes + offset, replay->at, count);
-    replay->at += count;
-    return true;
-}
-
-static bool read_page(struct replay *replay)
-{
-    uint64_t process, number, offset, count;
-
-    if (!get_number(replay, STREAM_PROCESSES_MAX, "process", &process) ||
-        !get_varint(replay, &number) ||
-        !get_number(replay, CODE_PAGE_BYTES, "offset in the page", &offset) ||
-        !get_number(replay, CODE_PAGE_BYTES - offset + 1, "bytes of the page", &count))
-        return false;
-    if (count > bytes_left(replay))
-        return damaged(replay, "the chunk ends inside a page");
-    return store_page(replay, process, number, offset, count);
-}
-
-static bool read_gone(struct replay *replay)
-{
-    uint64_t process;
-
-    if (!get_number(replay, STREAM_PROCESSES_MAX, "process", &process))
-        return false;
-    if (process < replay->page_sets) {
-        replay->page_count -= replay->pages[process].count;
-        code_page_set_free(&replay->pages[process]);
-    }
-    return true;
-}
-
-static bool read_start(struct replay *replay)
-{
-    uint64_t thread, code;
-
-    if (!get_number(replay, STREAM_THREADS_MAX, "thread", &thread) ||
-        !get_number(replay, replay->code_count, "static instruction", &code))
-        return false;
-    if (replay->expected != STREAM_NO_CODE)
-        return damaged(replay, "a start where static instruction %lu was announced",
-                       (unsigned long)replay->expected);
-    replay->thread = (uint16_t)thread;
-    replay->expected = (uint32_t)code;
-    return true;
-}
-
-/* ---- instructions ------------------------------------------------------------------------------
- */
-
-/* Fills what the static instruction and its last execution tell. */
-static void fill(const struct replay *replay, const struct stream_code *code,
-                 struct trace_instruction *out)
-{
-    out->code = replay->expected;
-    out->repetitions = code->repetitions;
-    out->ip = code->ip;
-    out->process = code->process;
+    out->ip = ip;
+    out->next_ip = replay->machine.state.registers.ip;
+    if (entry->number == SPACE_NO_CODE)
+        name_code(replay, entry, out->next_ip);
+    out->code = entry->number;
+    out->process = replay->space->process;
     out->thread = replay->thread;
-    out->flags = code->static_flags | code->backward;
-    out->length = code->length;
-    out->access_count = code->access_count;
-    for (unsigned i = 0; i < code->access_count; i++) {
-        out->access[i].size = code->size[i];
-        out->access[i].write = code->write[i];
-    }
+    out->flags = entry->recipe.kind == RECIPE_SYSTEM_CALL ? TRACE_SYSTEM_CALL : 0;
+    if (entry->recipe.mode == RECIPE_64)
+        out->flags |= TRACE_64BIT;
+    if (entry->recipe.string && (flags & RECIPE_FLAG_DIRECTION))
+        out->flags |= TRACE_REP_BACKWARD;
+    out->length = entry->recipe.length;
+    replay->executed++;
 }
 
-static bool deliver_predicted(struct replay *replay, struct trace_instruction *out)
+static bool interpret(struct replay *replay, struct trace_instruction *out)
 {
-    struct stream_code *code = &replay->codes[replay->expected];
-    uint32_t next = code->successor[0];
+    const struct recipe_registers *registers = &replay->machine.state.registers;
+    uint64_t ip = registers->ip, flags = registers->flags;
+    unsigned count = 0;
 
-    if (next == STREAM_NO_CODE)
-        return damaged(replay, "a predicted successor where none is known");
-    fill(replay, code, out);
-    for (unsigned i = 0; i < code->access_count; i++)
-        out->access[i].address = code->slot[i].last += code->slot[i].stride;
-    out->next_ip = replay->codes[next].ip;
-    replay->expected = next;
+    if (!interpret_step(&replay->machine, &replay->entry->op, &replay->entry->recipe, out->access,
+                        &count))
+        return replay_damaged(replay,
+                              "the instruction at 0x%llx cannot be executed here: damaged, or "
+                              "recorded where the interpreter knew more (by another version of "
+                              "p4sim, or with floating point on an x86 host)",
+                              (unsigned long long)ip);
+    replay->run_left--;
+    out->access_count = (uint8_t)count;
+    out->repetitions = replay->machine.repetitions;
+    fill_in(replay, ip, flags, out);
     return true;
 }
 
-static bool read_repetitions(struct replay *replay, struct stream_code *code)
+static uint64_t count_register(const struct recipe *recipe,
+                               const struct recipe_registers *registers)
 {
-    uint64_t value;
+    return registers->gpr[GPR_CX] & recipe->address_mask;
+}
 
-    if (!get_number(replay, 1ull << 33, "repetitions", &value))
+/* The processor executed it, the log has what it left. */
+static bool take_result(struct replay *replay, struct trace_instruction *out)
+{
+    const struct recipe *recipe = &replay->entry->recipe;
+    struct recipe_registers *registers = &replay->machine.state.registers, before = *registers;
+
+    replay->native = false;
+    if (!stream_get_state(&replay->log, &replay->machine.state))
+        return replay_damaged(replay, "not a state: damaged");
+    out->access_count = (uint8_t)recipe_accesses(recipe, &before, out->access);
+    out->repetitions = 1;
+    if (recipe->repeated)
+        out->repetitions =
+            (uint32_t)(count_register(recipe, &before) - count_register(recipe, registers));
+    fill_in(replay, before.ip, before.flags, out);
+    return true;
+}
+
+/* What it does to the simulated processor; what it read is in the log. */
+static void access_register(struct replay *replay)
+{
+    const struct recipe_registers *registers = &replay->machine.state.registers;
+    unsigned kind = replay->entry->recipe.kind;
+    struct trace_register_access access = {
+        .what = kind == RECIPE_RDTSC   ? TRACE_RDTSC
+                : kind == RECIPE_RDPMC ? TRACE_RDPMC
+                : kind == RECIPE_RDMSR ? TRACE_RDMSR
+                                       : TRACE_WRMSR,
+        .index = (uint32_t)registers->gpr[GPR_CX],
+        .ip = registers->ip,
+        .value =
+            (registers->gpr[GPR_DX] & 0xffffffff) << 32 | (registers->gpr[GPR_AX] & 0xffffffff),
+    };
+
+    replay->source.registers(replay->source.registers_context, &access);
+}
+
+/* Must the machine have retired what came before? Then the reader is told first. */
+static bool synchronises(struct replay *replay)
+{
+    if (!replay->native || !replay->source.registers || !replay->entry ||
+        !recipe_reads_processor(&replay->entry->recipe))
         return false;
-    code->repetitions = (uint32_t)(value >> 1);
-    code->backward = value & 1 ? TRACE_REP_BACKWARD : 0;
-    return true;
+    replay->synchronised = !replay->synchronised;
+    if (!replay->synchronised)
+        access_register(replay);
+    return replay->synchronised;
 }
 
-static bool read_addresses(struct replay *replay, struct stream_code *code, uint8_t bits,
-                           struct trace_instruction *out)
+static bool execute(struct replay *replay, struct trace_instruction *out)
 {
-    uint8_t wrong = 0;
-    uint64_t delta;
-
-    if ((bits & INSTRUCTION_ADDRESSES) && !get_byte(replay, &wrong))
-        return false;
-    if (wrong >> code->access_count)
-        return damaged(replay, "addresses 0x%x of an instruction with %u accesses", wrong,
-                       code->access_count);
-    for (unsigned i = 0; i < code->access_count; i++) {
-        uint64_t address = code->slot[i].last + code->slot[i].stride;
-        if (wrong & 1u << i) {
-            if (!get_varint(replay, &delta))
-                return false;
-            address += (uint64_t)stream_unzigzag(delta);
-        }
-        stream_learn_address(&code->slot[i], address);
-        out->access[i].address = address;
-    }
-    return true;
-}
-
-/* The stream breaks after this instruction: a switch, a signal, the end. */
-static bool read_break(struct replay *replay, struct trace_instruction *out)
-{
-    uint8_t flags = 0;
-    uint64_t delta;
-
-    if (!get_byte(replay, &flags) || !get_varint(replay, &delta))
-        return false;
-    if (flags & ~TRACE_INTERRUPTED)
-        return damaged(replay, "instruction flags 0x%x", flags);
-    out->flags |= flags;
-    out->next_ip = out->ip + out->length + (uint64_t)stream_unzigzag(delta);
-    replay->expected = STREAM_NO_CODE;
-    return true;
-}
-
-static bool read_successor(struct replay *replay, struct stream_code *code, uint8_t bits,
-                           struct trace_instruction *out)
-{
-    uint32_t next = code->successor[bits & 1];
-    uint64_t delta;
-
-    if ((bits & INSTRUCTION_SUCCESSOR_MASK) == SUCCESSOR_BREAK)
-        return read_break(replay, out);
-    if ((bits & INSTRUCTION_SUCCESSOR_MASK) == SUCCESSOR_EXPLICIT) {
-        if (!get_varint(replay, &delta))
-            return false;
-        uint64_t number = replay->expected + (uint64_t)stream_unzigzag(delta);
-        next = number < replay->code_count ? (uint32_t)number : STREAM_NO_CODE;
-    }
-    if (next == STREAM_NO_CODE)
-        return damaged(replay, "the next static instruction is not known");
-    stream_learn_successor(code, next);
-    out->next_ip = replay->codes[next].ip;
-    replay->expected = next;
-    return true;
-}
-
-static bool read_instruction(struct replay *replay, uint8_t bits, struct trace_instruction *out)
-{
-    struct stream_code *code;
-
-    if (replay->expected == STREAM_NO_CODE)
-        return damaged(replay, "an instruction before a start");
-    if (!replay->chunk_left)
-        return damaged(replay, "more instructions than the chunk's %llu",
-                       (unsigned long long)replay->chunk.instructions);
-    replay->chunk_left--;
-    code = &replay->codes[replay->expected];
-    if ((bits & INSTRUCTION_REPETITIONS) && !read_repetitions(replay, code))
-        return false;
-    fill(replay, code, out);
-    return read_addresses(replay, code, bits, out) && read_successor(replay, code, bits, out);
-}
-
-static bool read_run(struct replay *replay, uint8_t byte)
-{
-    replay->run_left = byte & 0x7f;
-    if (byte == RECORD_LONG_RUN && !get_varint(replay, &replay->run_left))
-        return false;
-    if (replay->expected == STREAM_NO_CODE)
-        return damaged(replay, "a run before a start");
-    if (replay->run_left > replay->chunk_left)
-        return damaged(replay, "a run of %llu instructions where the chunk has %llu left",
-                       (unsigned long long)replay->run_left,
-                       (unsigned long long)replay->chunk_left);
-    replay->chunk_left -= replay->run_left;
-    return true;
+    if (!replay->entry)
+        return replay_damaged(replay, "no code at 0x%llx: damaged",
+                              (unsigned long long)replay->machine.state.registers.ip);
+    return replay->native ? take_result(replay, out) : interpret(replay, out);
 }
 
 /* ---- the source --------------------------------------------------------------------------------
  */
-
-static bool next_chunk(struct replay *replay)
-{
-    if (replay->chunk_left)
-        return damaged(replay, "the chunk ends %llu instructions early",
-                       (unsigned long long)replay->chunk_left);
-    switch (reader_next(replay->reader, &replay->chunk)) {
-    case READER_CHUNK:
-        replay->at = replay->chunk.raw;
-        replay->chunk_left = replay->chunk.instructions;
-        return true;
-    case READER_TRAILER:
-        replay->source.end = reader_info(replay->reader)->end;
-        replay->state = REPLAY_ENDED;
-        return false;
-    case READER_ERROR:
-        break;
-    }
-    snprintf(replay->source.error, sizeof replay->source.error, "%s", reader_error(replay->reader));
-    return false;
-}
-
-/* Reads one record; true in DELIVERED when it was an instruction. */
-static bool read_record(struct replay *replay, struct trace_instruction *out, bool *delivered)
-{
-    uint8_t byte = *replay->at++;
-
-    if (byte > RECORD_RUN)
-        return read_run(replay, byte);
-    if (byte <= RECORD_INSTRUCTION_LAST) {
-        *delivered = true;
-        return read_instruction(replay, byte, out);
-    }
-    switch (byte) {
-    case RECORD_START:
-        return read_start(replay);
-    case RECORD_PAGE:
-        return read_page(replay);
-    case RECORD_GONE:
-        return read_gone(replay);
-    case RECORD_STATIC:
-        return read_static(replay);
-    default:
-        return damaged(replay, "record 0x%02x", byte);
-    }
-}
 
 static enum trace_result stop(struct replay *replay)
 {
@@ -437,45 +185,91 @@ static enum trace_result stop(struct replay *replay)
     return TRACE_ERROR;
 }
 
+/* Makes the instruction after OUT ready, which tells how OUT ends. In a run nothing comes between.
+ */
+static void look_ahead(struct replay *replay, struct trace_instruction *out)
+{
+    replay->last = out;
+    if (replay->run_left) {
+        replay->entry =
+            space_fetch(replay->space, replay->decoder, replay->machine.state.registers.ip);
+        replay->prepared = true;
+    } else {
+        replay->prepared = prepare(replay);
+        if (replay->prepared)
+            compare_flow(replay, out);
+    }
+    replay->last = NULL;
+}
+
 static enum trace_result replay_next(struct trace_source *source, struct trace_instruction *out)
 {
     struct replay *replay = replay_of(source);
-    bool delivered = false;
 
-    if (replay->state != REPLAYING)
+    replay->left = false;
+    if (replay->leaving)
+        replay_drop(replay, replay->leaving);
+    replay->leaving = NULL;
+    if (replay->state != REPLAYING || source->error[0] || (!replay->prepared && !prepare(replay)))
         return stop(replay);
-    while (!delivered) {
-        if (replay->run_left) {
-            replay->run_left--;
-            return deliver_predicted(replay, out) ? TRACE_OK : stop(replay);
-        }
-        if (!bytes_left(replay)) {
-            if (!next_chunk(replay))
-                return stop(replay);
-        } else if (!read_record(replay, out, &delivered)) {
-            return stop(replay);
-        }
-    }
+    replay->prepared = true;
+    if (synchronises(replay))
+        return TRACE_SYNC;
+    replay->prepared = false;
+    if (!execute(replay, out))
+        return stop(replay);
+    note_writes(replay, out);
+    look_ahead(replay, out);
     return TRACE_OK;
 }
 
 static size_t replay_code_at(struct trace_source *source, uint16_t process, uint64_t ip,
                              uint8_t bytes[TRACE_INSTRUCTION_BYTES])
 {
-    struct replay *replay = replay_of(source);
+    const struct replay *replay = replay_of(source);
+    const struct space *space = process < replay->space_count ? replay->spaces[process] : NULL;
 
-    return process < replay->page_sets ? code_page_copy(&replay->pages[process], ip, bytes) : 0;
+    return space ? code_page_copy(&space->pages, ip, bytes) : 0;
+}
+
+static bool replay_state(struct trace_source *source, struct interpret_state *out)
+{
+    const struct replay *replay = replay_of(source);
+
+    *out = replay->left ? replay->left_state : replay->machine.state;
+    return replay->executed != 0;
+}
+
+static size_t replay_memory_at(struct trace_source *source, uint16_t process, uint64_t address,
+                               void *bytes, size_t count)
+{
+    const struct replay *replay = replay_of(source);
+    const struct space *space = process < replay->space_count ? replay->spaces[process] : NULL;
+    size_t done = 0;
+
+    while (space && done < count) {
+        uint64_t at = address + done;
+        const struct interpret_page *page =
+            interpret_page_known(space->memory, at >> INTERPRET_PAGE_SHIFT);
+        size_t offset = (size_t)at & (INTERPRET_PAGE_BYTES - 1);
+        size_t part = INTERPRET_PAGE_BYTES - offset;
+        if (!page)
+            break;
+        if (part > count - done)
+            part = count - done;
+        memcpy((uint8_t *)bytes + done, page->bytes + offset, part);
+        done += part;
+    }
+    return done;
 }
 
 static double replay_share_done(const struct trace_source *source)
 {
     const struct replay *replay = (const struct replay *)source;
-    const struct reader_chunk *chunk = &replay->chunk;
-    uint64_t done = chunk->first_instruction + chunk->instructions - replay->chunk_left;
 
     if (replay->state == REPLAY_ENDED)
         return 1.0;
-    return replay->total ? (double)(done - replay->run_left) / (double)replay->total
+    return replay->total ? (double)replay->executed / (double)replay->total
                          : reader_share_done(replay->reader);
 }
 
@@ -494,10 +288,13 @@ static void replay_close(struct trace_source *source)
 {
     struct replay *replay = replay_of(source);
 
-    for (size_t i = 0; i < replay->page_sets; i++)
-        code_page_set_free(&replay->pages[i]);
-    free(replay->pages);
-    free(replay->codes);
+    for (size_t i = 0; i < replay->space_count; i++)
+        space_free(replay->spaces[i]);
+    for (size_t i = 0; i < replay->thread_count; i++)
+        free(replay->threads[i]);
+    free(replay->spaces);
+    free(replay->threads);
+    recipe_decoder_free(replay->decoder);
     reader_close(replay->reader);
     free(replay);
 }
@@ -505,51 +302,103 @@ static void replay_close(struct trace_source *source)
 static const struct trace_source_ops replay_ops = {
     .next = replay_next,
     .code_at = replay_code_at,
+    .state = replay_state,
+    .memory_at = replay_memory_at,
     .share_done = replay_share_done,
     .interrupt = replay_interrupt,
     .close = replay_close,
 };
+
+/* ---- opening -----------------------------------------------------------------------------------
+ */
 
 struct trace_source *trace_open_file(const char *path, char error[512], int *status)
 {
     struct replay *replay = calloc(1, sizeof *replay);
     struct trace_info info;
     char ignored[512];
+    int also_ignored;
 
     *status = 3;
-    if (!replay) {
+    if (!replay || !(replay->decoder = recipe_decoder_new())) {
         snprintf(error, 512, "%.300s: no memory to replay", path);
-        return NULL;
-    }
-    replay->reader = reader_open(path, error, status);
-    if (!replay->reader) {
         free(replay);
         return NULL;
     }
     replay->source.ops = &replay_ops;
-    if (trace_file_info(path, false, &info, ignored, status))
+    replay->reader = reader_open(path, error, status);
+    if (!replay->reader) {
+        replay_close(&replay->source);
+        return NULL;
+    }
+    if (trace_file_info(path, false, &info, ignored, &also_ignored))
         replay->total = info.instructions;
-    replay->expected = STREAM_NO_CODE;
     return &replay->source;
 }
 
+/* The state of the last checkpoint that is not after INSTRUCTION, and the log from there on. */
+static bool go_to_checkpoint(struct replay *replay, uint64_t instruction)
+{
+    struct reader *reader = replay->reader;
+    struct reader_chunk chunk;
+    uint64_t from;
+
+    reader_index(reader);
+    from = reader_last_checkpoint(reader, instruction);
+    for (size_t i = 0; from && reader_checkpoint(reader, i, from, &chunk); i++)
+        if (!replay_checkpoint(replay, &chunk))
+            return false;
+    if (!reader_error(reader)[0] && from)
+        reader_seek_log(reader, from);
+    replay->executed = from;
+    replay->log.at = replay->log.end = NULL;
+    snprintf(replay->source.error, sizeof replay->source.error, "%s", reader_error(reader));
+    return !replay->source.error[0];
+}
+
+struct trace_source *trace_open_file_at(const char *path, uint64_t instruction, char error[512],
+                                        int *status)
+{
+    struct trace_source *source = trace_open_file(path, error, status);
+    struct replay *replay = source ? replay_of(source) : NULL;
+    struct trace_instruction skipped;
+    enum trace_result result = TRACE_OK;
+
+    if (!source || !instruction)
+        return source;
+    if (go_to_checkpoint(replay, instruction))
+        while (replay->executed < instruction &&
+               (result = replay_next(source, &skipped)) == TRACE_OK)
+            continue;
+    if (!source->error[0] && result == TRACE_OK)
+        return source;
+    if (source->error[0])
+        snprintf(error, 512, "%s", source->error);
+    else
+        snprintf(error, 512, "%.300s: it has %llu instructions, expected more than %llu", path,
+                 (unsigned long long)replay->executed, (unsigned long long)instruction);
+    *status = 3;
+    trace_source_close(source);
+    return NULL;
+}
+
+/* Reads all of it, or the trailer alone. */
 bool trace_file_info(const char *path, bool verify, struct trace_info *info, char error[512],
                      int *status)
 {
     struct reader *reader = reader_open(path, error, status);
-    struct reader_chunk chunk;
-    enum reader_result result;
+    struct reader_chunk chunk = {0};
+    bool good = reader != NULL;
 
     if (!reader)
         return false;
-    if (verify)
-        while ((result = reader_next(reader, &chunk)) == READER_CHUNK)
-            continue;
-    else
-        result = reader_seek_trailer(reader);
+    if (!verify)
+        good = reader_seek_trailer(reader);
+    while (verify && good && chunk.kind != READER_TRAILER)
+        good = reader_next(reader, &chunk);
     *info = *reader_info(reader);
-    if (result == READER_ERROR)
+    if (!good)
         snprintf(error, 512, "%s", reader_error(reader));
     reader_close(reader);
-    return result == READER_TRAILER;
+    return good;
 }

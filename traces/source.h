@@ -121,12 +121,18 @@ struct trace_wrong_step {
 };
 
 struct trace_source;
+struct interpret_state; /* interpret.h */
 
 /* The table of functions behind every source (one implementation per file of this folder). */
 struct trace_source_ops {
     enum trace_result (*next)(struct trace_source *source, struct trace_instruction *out);
     size_t (*code_at)(struct trace_source *source, uint16_t process, uint64_t ip,
                       uint8_t bytes[TRACE_INSTRUCTION_BYTES]);
+    /* Registers as after the last delivered instruction; NULL or false: not known. */
+    bool (*state)(struct trace_source *source, struct interpret_state *out);
+    /* Memory likewise: as many of COUNT bytes at ADDRESS as are known without a gap. */
+    size_t (*memory_at)(struct trace_source *source, uint16_t process, uint64_t address,
+                        void *bytes, size_t count);
     double (*share_done)(const struct trace_source *source);
     void (*interrupt)(struct trace_source *source);
     void (*close)(struct trace_source *source);
@@ -233,6 +239,22 @@ static inline enum trace_result trace_source_run_natively(struct trace_source *s
     return TRACE_ERROR;
 }
 
+/* The registers of the delivered instruction's thread as the instruction left them. False where the
+ * source cannot tell. */
+static inline bool trace_source_state(struct trace_source *source, struct interpret_state *out)
+{
+    return source->ops->state && source->ops->state(source, out);
+}
+
+/* Memory of PROCESS as the delivered instruction left it: as many of COUNT bytes at ADDRESS as are
+ * known without a gap. */
+static inline size_t trace_source_memory_at(struct trace_source *source, uint16_t process,
+                                            uint64_t address, void *bytes, size_t count)
+{
+    return source->ops->memory_at ? source->ops->memory_at(source, process, address, bytes, count)
+                                  : 0;
+}
+
 /* Share of the run that is done, 0..1, or a negative number when nobody can know. */
 static inline double trace_source_share_done(const struct trace_source *source)
 {
@@ -263,10 +285,12 @@ struct trace_live_options {
     char *const *argv; /* program (searched in PATH) and arguments, NULL-terminated */
     trace_cpuid_fn *cpuid;
     void *cpuid_context;
-    const char *record_to; /* also record the run to this file, or NULL */
-    bool any_program;      /* the first program may be one that runs outside the count */
-    bool native_only;      /* the processor executes every instruction: slow, for comparison */
-    bool long_mode;        /* the model has EM64T: 64-bit programs run too */
+    const char *record_to;     /* also record the run to this file, or NULL */
+    const char *model;         /* name of the model, for the recording's header */
+    uint64_t checkpoint_every; /* instructions between a recording's checkpoints; 0: the usual */
+    bool any_program;          /* the first program may be one that runs outside the count */
+    bool native_only;          /* the processor executes every instruction: slow, for comparison */
+    bool long_mode;            /* the model has EM64T: 64-bit programs run too */
 };
 
 /* Each opener gives a source or NULL; when NULL, ERROR (512 bytes) says what, where, what was
@@ -280,6 +304,10 @@ struct trace_source *trace_open_live(const struct trace_live_options *options, c
 bool trace_live_possible(char reason[256]);
 /* A recorded run. */
 struct trace_source *trace_open_file(const char *path, char error[512], int *status);
+/* Likewise, from INSTRUCTION (counted from 0) on: by the checkpoint before it and a replay from
+ * there. */
+struct trace_source *trace_open_file_at(const char *path, uint64_t instruction, char error[512],
+                                        int *status);
 /* Assembly text (GNU as, AT&T or with .intel_syntax) assembled by the system's `as --32`, or `as
  * --64` for LONG_MODE, run from its first byte until it leaves its own code. */
 struct trace_source *trace_open_snippet(const char *text, const char *name, bool long_mode,
@@ -295,6 +323,8 @@ struct trace_info {
     bool complete;
     char program[256]; /* command line, shortened */
     char made_by[64];
+    char model[64];  /* whose CPUID the program saw, or "" */
+    char source[64]; /* how the run came about */
     struct trace_end end;
 };
 /* Read the header and trailer, and every chunk's checksum when VERIFY. Same errors as the openers.

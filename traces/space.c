@@ -1,17 +1,17 @@
-/* Static instructions of a live address space; see space.h. */
+/* Static instructions of an address space; see space.h. */
 #define _GNU_SOURCE
 #include "space.h"
-#include "tracee.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct space *space_new(uint16_t process)
+struct space *space_new(uint16_t process, space_read_fn *read)
 {
     struct space *space = calloc(1, sizeof *space);
 
     if (space) {
         space->process = process;
+        space->read = read;
         space->epoch = 1;
         space->users = 1;
     }
@@ -61,55 +61,27 @@ static bool grow(struct space *space)
     return true;
 }
 
-/* Takes over what changed in the page since it was last looked at. */
-static void update_page(struct space *space, struct recorder *recorder, struct code_page *page,
-                        const uint8_t now[CODE_PAGE_BYTES])
-{
-    unsigned low = 0, high = CODE_PAGE_BYTES;
-
-    while (low < high && page->bytes[low] == now[low])
-        low++;
-    while (high > low && page->bytes[high - 1] == now[high - 1])
-        high--;
-    if (low == high)
-        return;
-    memcpy(page->bytes + low, now + low, high - low);
-    if (recorder)
-        recorder_page(recorder, space->process, page->number, low, now + low, high - low);
-}
-
-/* The page, as it is in the process now; NULL when it cannot be read. */
-static struct code_page *current_page(struct space *space, struct recorder *recorder, pid_t tid,
-                                      uint64_t number)
+struct code_page *space_know(struct space *space, uint64_t number)
 {
     struct code_page *page = code_page_find(&space->pages, number);
     uint8_t now[CODE_PAGE_BYTES];
 
     if (page && page->epoch == space->epoch)
         return page;
-    if (space->memory)
-        interpret_memory_flush(space->memory);
-    if (tracee_read(tid, number << CODE_PAGE_SHIFT, now, sizeof now) != sizeof now)
+    if (!space->read(space, number, now))
         return NULL;
-    if (page) {
-        update_page(space, recorder, page, now);
-    } else {
-        page = code_page_add(&space->pages, number);
-        if (!page)
-            return NULL;
-        memcpy(page->bytes, now, sizeof now);
-        if (recorder)
-            recorder_page(recorder, space->process, number, 0, now, sizeof now);
-    }
+    if (!page && !(page = code_page_add(&space->pages, number)))
+        return NULL;
+    memcpy(page->bytes, now, sizeof now);
     page->epoch = space->epoch;
     return page;
 }
 
 /* Decodes from the first page alone, or from both where the instruction crosses. */
-static bool decode_here(struct space *space, struct recipe_decoder *decoder,
-                        struct recorder *recorder, pid_t tid, uint64_t ip, struct recipe *recipe)
+static bool decode_here(struct space *space, struct recipe_decoder *decoder, uint64_t ip,
+                        struct recipe *recipe)
 {
-    struct code_page *page = current_page(space, recorder, tid, ip >> CODE_PAGE_SHIFT);
+    struct code_page *page = space_know(space, ip >> CODE_PAGE_SHIFT);
     size_t offset = (size_t)(ip & (CODE_PAGE_BYTES - 1));
     uint8_t bytes[TRACE_INSTRUCTION_BYTES];
 
@@ -118,7 +90,7 @@ static bool decode_here(struct space *space, struct recipe_decoder *decoder,
     if (recipe_decode(decoder, space->mode, page->bytes + offset, CODE_PAGE_BYTES - offset, recipe))
         return true;
     if (offset > CODE_PAGE_BYTES - TRACE_INSTRUCTION_BYTES)
-        current_page(space, recorder, tid, (ip >> CODE_PAGE_SHIFT) + 1);
+        space_know(space, (ip >> CODE_PAGE_SHIFT) + 1);
     recipe_decode(decoder, space->mode, bytes, code_page_copy(&space->pages, ip, bytes), recipe);
     return true;
 }
@@ -152,7 +124,7 @@ static struct code_entry *entry_for(struct space *space, uint64_t ip, const stru
     if (!entry)
         return NULL;
     *entry =
-        (struct code_entry){.ip = ip, .number = STREAM_NO_CODE, .older = *head, .recipe = *recipe};
+        (struct code_entry){.ip = ip, .number = SPACE_NO_CODE, .older = *head, .recipe = *recipe};
     interpret_decode(&entry->recipe, &entry->op);
     if (!*head)
         space->count++;
@@ -161,30 +133,28 @@ static struct code_entry *entry_for(struct space *space, uint64_t ip, const stru
 }
 
 /* Does memory still hold the entry's bytes? Only asked for entries that decoded. */
-static bool still_there(struct space *space, struct recorder *recorder, pid_t tid,
-                        const struct code_entry *entry)
+static bool still_there(struct space *space, const struct code_entry *entry)
 {
     uint64_t first = entry->ip >> CODE_PAGE_SHIFT;
     uint64_t last = (entry->ip + entry->recipe.length - 1) >> CODE_PAGE_SHIFT;
     uint8_t bytes[TRACE_INSTRUCTION_BYTES];
 
-    if (entry->recipe.kind == RECIPE_UNKNOWN || !current_page(space, recorder, tid, first) ||
-        (last != first && !current_page(space, recorder, tid, last)))
+    if (entry->recipe.kind == RECIPE_UNKNOWN || !space_know(space, first) ||
+        (last != first && !space_know(space, last)))
         return false;
     return code_page_copy(&space->pages, entry->ip, bytes) >= entry->recipe.length &&
            memcmp(bytes, entry->recipe.bytes, entry->recipe.length) == 0;
 }
 
-struct code_entry *space_fetch(struct space *space, struct recipe_decoder *decoder,
-                               struct recorder *recorder, pid_t tid, uint64_t ip)
+struct code_entry *space_fetch(struct space *space, struct recipe_decoder *decoder, uint64_t ip)
 {
     struct code_entry *entry = space->capacity ? space->slots[slot_of(space, ip)] : NULL;
     struct recipe recipe;
 
     if (entry && entry->epoch == space->epoch)
         return entry;
-    if (!entry || !still_there(space, recorder, tid, entry)) {
-        if (!decode_here(space, decoder, recorder, tid, ip, &recipe))
+    if (!entry || !still_there(space, entry)) {
+        if (!decode_here(space, decoder, ip, &recipe))
             return NULL;
         entry = entry_for(space, ip, &recipe);
         if (!entry)

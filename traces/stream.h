@@ -1,36 +1,45 @@
 /*
- * The form of a recorded run, shared by the recorder and the replay; docs/trace-format.md describes
- * it for readers in other languages.
+ * The form of a recorded run, shared by the writing and the reading side; docs/trace-format.md
+ * describes it for readers in other languages.
  *
- * A run is almost predictable: an instruction is mostly followed by the one that followed it last
- * time, and its addresses mostly move by the same step. Both sides keep the same small memory per
- * static instruction; the stream says only where the run differs from what that memory predicts.
- * Runs of fully predicted instructions cost one byte; zstd squeezes the rest.
+ * A run is a starting state and a log of what came from outside: what was in a page when it was
+ * first touched, what a system call or an instruction left to the processor gave, where a signal or
+ * a switch of threads came between. Everything else follows by executing again, so a loop costs
+ * nothing however long it runs.
  */
 #ifndef TRACES_STREAM_H
 #define TRACES_STREAM_H
 
-#include "source.h"
-#include "recipe.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#define STREAM_VERSION       1u
+#define STREAM_VERSION      2u
 
-#define STREAM_MAGIC         "P4SIMTR\n"
-#define STREAM_FOOTER_MAGIC  "P4SIMEND"
-#define STREAM_CHUNK_MAGIC   "CHNK"
-#define STREAM_TRAILER_MAGIC "TRLR"
+#define STREAM_MAGIC        "P4SIMTR\n"
+#define STREAM_FOOTER_MAGIC "P4SIMEND"
+
+/* Kinds of chunks, as they stand in the file. */
+#define STREAM_LOG        "LOG "
+#define STREAM_PAGES      "PAGE"
+#define STREAM_CHECKPOINT "CKPT"
+#define STREAM_INDEX      "INDX"
+#define STREAM_TRAILER    "TRLR"
 
 enum {
     STREAM_HEADER_FIXED = 16, /* magic, version, bytes of text */
     STREAM_HEADER_TEXT_MAX = 1 << 20,
     STREAM_CHUNK_HEADER = 48,
-    STREAM_CHUNK_RAW_MAX = 1 << 19, /* model choice: large enough for zstd, small enough to keep */
-    STREAM_RECORD_MAX = 8192,       /* no record is longer, a whole page included */
+    STREAM_CHUNK_RAW_MAX = 1 << 18,
+    STREAM_CHUNK_PAGES = 32,             /* at most: one is read to get at any of its pages */
+    STREAM_CHUNK_INSTRUCTIONS = 1 << 18, /* at most: what a killed recorder loses */
+    STREAM_RECORD_MAX = 8192,            /* no record is longer */
     STREAM_FOOTER = 16,
-    STREAM_CODES_MAX = 1 << 24, /* limits on what a file may ask a reader to hold */
-    STREAM_PAGES_MAX = 1 << 18,
-    STREAM_PROCESSES_MAX = 1 << 16,
+    STREAM_PAGE_BYTES = 4096,
+    STREAM_PROCESSES_MAX = 1 << 16, /* limits on what a file may ask a reader to hold */
     STREAM_THREADS_MAX = 1 << 16,
+    STREAM_MAPPED_MAX = 1 << 19, /* pages at one time */
+    STREAM_INDEX_ENTRY = 24,
 };
 
 /* Offsets of a chunk header's fields; all numbers of the file are little-endian. */
@@ -39,86 +48,92 @@ enum {
     CHUNK_STORED_BYTES = 8,
     CHUNK_SEQUENCE = 12,
     CHUNK_POSITION = 16,
-    CHUNK_FIRST = 24,
-    CHUNK_INSTRUCTIONS = 32,
+    CHUNK_FIRST = 24, /* first instruction, or first page content */
+    CHUNK_COUNT = 32, /* instructions, or page contents */
     CHUNK_CHECKSUM = 40,
 };
 
-/*
- * First byte of a record. With the top bit: a run of predicted instructions, its length in the
- * other bits, or RECORD_LONG_RUN and a varint. Without: an instruction with the bits below, or
- * another kind.
- */
+/* First byte of a record of the log, and of a checkpoint, which rebuilds a state by the same. */
 enum {
-    RECORD_RUN = 0x80,
+    RECORD_RUN = 0x80, /* that many instructions of the current thread, executed again */
     RECORD_LONG_RUN = 0xff,
     RECORD_SHORT_RUN_MAX = 0x7e,
 
-    RECORD_INSTRUCTION = 0x00,
-    RECORD_INSTRUCTION_LAST = 0x0f,
-    RECORD_START = 0x10, /* thread, code: the next instruction, where the one before does not say */
-    RECORD_PAGE = 0x20,  /* process, page number, offset, count, bytes */
-    RECORD_GONE = 0x30,  /* process: its address space and pages are no more */
-    RECORD_STATIC = 0x40, /* the next static instruction */
-
-    INSTRUCTION_SUCCESSOR_MASK = 0x03,
-    SUCCESSOR_PREDICTED = 0,
-    SUCCESSOR_ALTERNATE = 1, /* the one before the last */
-    SUCCESSOR_EXPLICIT = 2,  /* varint: zigzag of its code minus this one */
-    SUCCESSOR_BREAK = 3, /* flags, zigzag of next_ip minus the end of this one; a START follows */
-    INSTRUCTION_ADDRESSES = 0x04,
-    INSTRUCTION_REPETITIONS = 0x08,
+    RECORD_PROCESS = 0x01,   /* process, mode: a new address space */
+    RECORD_SWITCH = 0x02,    /* thread, process: who executes from here on */
+    RECORD_STATE = 0x03,     /* state: registers changed from outside */
+    RECORD_NATIVE = 0x04,    /* state: one instruction, with what it left in the registers */
+    RECORD_PAGE = 0x05,      /* process, page number, content: what the page holds */
+    RECORD_PATCH = 0x06,     /* process, page number, offset, count, bytes: what changed in it */
+    RECORD_UNMAPPED = 0x07,  /* process, page number: the page is no more */
+    RECORD_GONE = 0x08,      /* process: its address space is no more */
+    RECORD_INTERRUPT = 0x09, /* ip: a signal handler there comes after the instruction before */
+    RECORD_KILLED = 0x0a,    /* a signal came after the instruction before */
+    RECORD_CHECK = 0x0b,     /* hash of the current thread's state */
+    RECORD_FORGET = 0x0c,    /* all threads are forgotten (first of a checkpoint) */
+    RECORD_CODE = 0x0d,      /* process, page number: an instruction has been executed there */
+    RECORD_COMPLETE = 0x0e,  /* the checkpoint is whole */
 };
 
-#define STREAM_NO_CODE UINT32_MAX
+/* ---- a thread's state as numbered words of 64 bits ----------------------------------------------
+ */
 
-struct stream_slot {
-    uint64_t last;
-    uint64_t stride;
+enum {
+    WORD_GPR = 0, /* sixteen */
+    WORD_FS_BASE = 16,
+    WORD_GS_BASE,
+    WORD_IP,
+    WORD_FLAGS,
+    WORD_MXCSR,
+    WORD_X87,                 /* the first 160 bytes of an FXSAVE image, 0 where that has MXCSR */
+    WORD_XMM = WORD_X87 + 20, /* two for each of sixteen registers */
+    STREAM_WORDS = WORD_XMM + 32,
 };
 
-/* One static instruction: what it is, and what it did last time. */
-struct stream_code {
-    uint64_t ip;
-    uint32_t successor[2]; /* predicted, alternate */
-    uint32_t repetitions;
-    uint16_t process;
-    uint8_t length;
-    uint8_t access_count;
-    uint8_t static_flags; /* TRACE_SYSTEM_CALL, TRACE_64BIT */
-    uint8_t backward;     /* TRACE_REP_BACKWARD or 0 */
-    uint32_t size[TRACE_ACCESSES];
-    bool write[TRACE_ACCESSES];
-    struct stream_slot slot[TRACE_ACCESSES];
+struct interpret_state;
+
+void stream_words_of(const struct interpret_state *state, uint64_t words[STREAM_WORDS]);
+void stream_state_of(const uint64_t words[STREAM_WORDS], struct interpret_state *state);
+uint64_t stream_hash_state(const struct interpret_state *state);
+
+/* ---- writing -----------------------------------------------------------------------------------
+ */
+
+/* Bytes being put together. Without memory nothing more is taken and FAILED is set. */
+struct stream_buffer {
+    uint8_t *bytes;
+    size_t used, capacity;
+    bool failed;
 };
 
-static inline uint64_t stream_zigzag(int64_t value)
+void stream_put_bytes(struct stream_buffer *buffer, const void *bytes, size_t count);
+void stream_put_byte(struct stream_buffer *buffer, unsigned byte);
+void stream_put_varint(struct stream_buffer *buffer, uint64_t value);
+/* What differs between two states; true when anything does. */
+bool stream_put_state(struct stream_buffer *buffer, const struct interpret_state *before,
+                      const struct interpret_state *after);
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+struct stream_cursor {
+    const uint8_t *at, *end;
+};
+
+/* Each gives false when the bytes end too early or a number has more than 64 bits. */
+bool stream_get_byte(struct stream_cursor *cursor, uint8_t *byte);
+bool stream_get_varint(struct stream_cursor *cursor, uint64_t *value);
+bool stream_get_bytes(struct stream_cursor *cursor, void *bytes, size_t count);
+bool stream_get_state(struct stream_cursor *cursor, struct interpret_state *state);
+
+static inline uint64_t stream_zigzag(uint64_t difference)
 {
-    return ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0);
+    return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
 }
 
-static inline int64_t stream_unzigzag(uint64_t value)
+static inline uint64_t stream_unzigzag(uint64_t value)
 {
-    return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
-}
-
-/* Learn the successor that came after this instruction. */
-static inline void stream_learn_successor(struct stream_code *code, uint32_t successor)
-{
-    if (successor == code->successor[0])
-        return;
-    code->successor[1] = code->successor[0];
-    code->successor[0] = successor;
-}
-
-/* Learn the address; true when it was the predicted one. */
-static inline bool stream_learn_address(struct stream_slot *slot, uint64_t address)
-{
-    bool predicted = address == slot->last + slot->stride;
-
-    slot->stride = address - slot->last;
-    slot->last = address;
-    return predicted;
+    return value >> 1 ^ (value & 1 ? UINT64_MAX : 0);
 }
 
 static inline void stream_put32(uint8_t *at, uint32_t value)

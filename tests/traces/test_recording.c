@@ -4,7 +4,8 @@
  */
 #define _GNU_SOURCE
 #include "lab.h"
-#include "recorder.h"
+#include "made.h"
+#include "stream.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -104,136 +105,6 @@ static void the_committed_samples_replay(void **state)
 /* ---- made-up runs ------------------------------------------------------------------------------
  */
 
-enum { MADE_CODES = 400, MADE_PROCESSES = 3 };
-
-/* A run no program made: random successors, addresses, repetitions, switches, pages. */
-struct made {
-    struct recorder *recorder;
-    uint32_t state;
-    struct recipe recipes[MADE_CODES];
-    uint64_t ips[MADE_CODES];
-    uint64_t walk;
-    bool known[MADE_PROCESSES][8]; /* pages written whole already */
-    struct lab_run run;
-};
-
-static uint32_t draw(struct made *made, uint32_t limit)
-{
-    made->state = made->state * 1664525u + 1013904223u;
-    return (made->state >> 8) % limit;
-}
-
-static uint16_t process_of(uint32_t code)
-{
-    return (uint16_t)(code % MADE_PROCESSES);
-}
-
-static void make_codes(struct made *made)
-{
-    for (uint32_t i = 0; i < MADE_CODES; i++) {
-        struct recipe *recipe = &made->recipes[i];
-        recipe->length = (uint8_t)(1 + draw(made, TRACE_INSTRUCTION_BYTES));
-        recipe->access_count = (uint8_t)draw(made, TRACE_ACCESSES + 1);
-        recipe->kind = draw(made, 20) ? RECIPE_PLAIN : RECIPE_SYSTEM_CALL;
-        for (unsigned k = 0; k < recipe->access_count; k++) {
-            recipe->access[k].size = (uint16_t)(1 + draw(made, 512));
-            recipe->access[k].write = draw(made, 2);
-        }
-        made->ips[i] = 0x08048000 + 40ull * draw(made, 1 << 20);
-    }
-}
-
-static void make_page(struct made *made)
-{
-    uint8_t bytes[4096];
-    uint32_t process = draw(made, MADE_PROCESSES), page = draw(made, 8);
-    unsigned offset = made->known[process][page] ? draw(made, 4096) : 0;
-    unsigned count = made->known[process][page] ? 1 + draw(made, 4096 - offset) : 4096;
-
-    for (unsigned i = 0; i < count; i++)
-        bytes[i] = (uint8_t)draw(made, 256);
-    made->known[process][page] = true;
-    recorder_page(made->recorder, (uint16_t)process, page, offset, bytes, count);
-}
-
-static void make_instruction(struct made *made, uint32_t code, struct trace_instruction *out)
-{
-    const struct recipe *recipe = &made->recipes[code];
-
-    *out = (struct trace_instruction){.code = code,
-                                      .ip = made->ips[code],
-                                      .repetitions = 1,
-                                      .process = process_of(code),
-                                      .length = recipe->length,
-                                      .access_count = recipe->access_count};
-    if (recipe->kind == RECIPE_SYSTEM_CALL)
-        out->flags |= TRACE_SYSTEM_CALL;
-    if (code % 17 == 0) {
-        out->repetitions = draw(made, 4) ? 100 : draw(made, 1000);
-        out->flags |= draw(made, 5) ? 0 : TRACE_REP_BACKWARD;
-    }
-    for (unsigned i = 0; i < recipe->access_count; i++) {
-        out->access[i].size = recipe->access[i].size;
-        out->access[i].write = recipe->access[i].write;
-        out->access[i].address =
-            draw(made, 3) ? made->walk += 4 : (uint64_t)draw(made, 1u << 24) << 8;
-    }
-}
-
-/* Mostly a fixed successor, so that runs form; sometimes another of the same process. */
-static uint32_t make_successor(struct made *made, uint32_t code)
-{
-    if (draw(made, 4))
-        return (code + MADE_PROCESSES) % (MADE_CODES / MADE_PROCESSES * MADE_PROCESSES);
-    return draw(made, MADE_CODES / MADE_PROCESSES) * MADE_PROCESSES + process_of(code);
-}
-
-/* Writes a recording of COUNT made-up instructions and keeps what was written. */
-static struct lab_run make_run(const char *path, uint32_t seed, size_t count)
-{
-    static struct made made;
-    char *argv[] = {(char *)(uintptr_t) "made\nup", (char *)(uintptr_t) "back\\slash", NULL};
-    struct trace_end end = {.how = TRACE_ENDED_SIGNAL,
-                            .status = 11,
-                            .processes = MADE_PROCESSES,
-                            .threads = 4,
-                            .signals = 9,
-                            .note = "a note\nof two lines"};
-    char error[512];
-    uint32_t code = 0, thread = 0;
-
-    made = (struct made){.state = seed};
-    made.recorder = recorder_open(path, argv, error);
-    assert_non_null(made.recorder);
-    made.run.instructions = calloc(count, sizeof *made.run.instructions);
-    make_codes(&made);
-    for (uint32_t i = 0; i < MADE_CODES; i++)
-        recorder_static(made.recorder, &made.recipes[i], process_of(i), made.ips[i]);
-    while (made.run.count < count) {
-        struct trace_instruction *now = &made.run.instructions[made.run.count++];
-        uint32_t next = make_successor(&made, code);
-        if (!draw(&made, 500))
-            make_page(&made);
-        make_instruction(&made, code, now);
-        now->thread = (uint16_t)thread;
-        now->next_ip = made.ips[next];
-        if (!draw(&made, 100) || made.run.count == count) {
-            now->flags |= TRACE_INTERRUPTED;
-            thread = draw(&made, 4);
-            recorder_instruction(made.recorder, now, STREAM_NO_CODE);
-            next = draw(&made, MADE_CODES);
-        } else {
-            recorder_instruction(made.recorder, now, next);
-        }
-        code = next;
-    }
-    recorder_finish(made.recorder, &end);
-    assert_null(recorder_error(made.recorder));
-    recorder_close(made.recorder);
-    made.run.end = end;
-    return made.run;
-}
-
 static void made_up_runs_come_back_as_they_were(void **state)
 {
     char path[LAB_PATH_BYTES];
@@ -241,28 +112,50 @@ static void made_up_runs_come_back_as_they_were(void **state)
     (void)state;
     lab_path("made", path);
     for (uint32_t seed = 1; seed <= 6; seed++) {
-        struct lab_run made = make_run(path, seed, seed * 60000);
-        struct lab_run read = {0};
-        struct trace_source *source = lab_file(path);
-        read.instructions = calloc(made.count, sizeof *read.instructions);
-        while (read.count < made.count) {
-            struct trace_instruction *next = &read.instructions[read.count++];
-            assert_int_equal(trace_source_next(source, next), TRACE_OK);
-            assert_true(trace_source_share_done(source) >= 0);
-        }
-        assert_int_equal(lab_drain(source, TRACE_END), 0);
-        read.end = source->end;
-        trace_source_close(source);
+        struct lab_run made = made_run(path, seed, seed * 60000, seed * 9000);
+        struct lab_run read = lab_take(lab_file(path));
+        made.code_hash = read.code_hash;
         lab_assert_equal(&made, &read);
         lab_free(&made);
         lab_free(&read);
     }
 }
 
+/* From the middle on, at a checkpoint and between two, the replay is the rest of the run. */
+static void a_replay_from_the_middle_is_the_rest_of_the_run(void **state)
+{
+    static const uint64_t starts[] = {0, 1, 9999, 10000, 10001, 33333, 40007, 99998};
+    char path[LAB_PATH_BYTES], error[512];
+    struct lab_run made = made_run(lab_path("middle", path), 8, 100000, 10000);
+    int status;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        struct trace_source *source = trace_open_file_at(path, starts[i], error, &status);
+        struct trace_instruction now;
+        assert_non_null(source);
+        for (size_t at = starts[i]; at < made.count; at++) {
+            assert_int_equal(trace_source_next(source, &now), TRACE_OK);
+            assert_int_equal(now.ip, made.instructions[at].ip);
+            assert_int_equal(now.next_ip, made.instructions[at].next_ip);
+            assert_int_equal(now.flags, made.instructions[at].flags);
+            assert_int_equal(now.thread, made.instructions[at].thread);
+            assert_int_equal(now.access_count, made.instructions[at].access_count);
+            for (unsigned k = 0; k < now.access_count; k++)
+                assert_int_equal(now.access[k].address, made.instructions[at].access[k].address);
+        }
+        assert_int_equal(lab_drain(source, TRACE_END), 0);
+        trace_source_close(source);
+    }
+    assert_null(trace_open_file_at(path, 100001, error, &status));
+    assert_non_null(strstr(error, "it has 100000 instructions"));
+    lab_free(&made);
+}
+
 static void the_info_tells_what_was_recorded(void **state)
 {
     char path[LAB_PATH_BYTES], error[512];
-    struct lab_run made = make_run(lab_path("made", path), 3, 50000);
+    struct lab_run made = made_run(lab_path("made", path), 3, 50000, 20000);
     struct trace_info quick = {0}, thorough = {0};
     int status;
 
@@ -272,9 +165,9 @@ static void the_info_tells_what_was_recorded(void **state)
     assert_true(quick.complete);
     assert_int_equal(quick.instructions, 50000);
     assert_int_equal(thorough.instructions, 50000);
-    assert_int_equal(quick.codes, MADE_CODES);
-    assert_string_equal(quick.program, "made\nup back\\slash");
-    assert_string_equal(quick.end.note, "a note\nof two lines");
+    assert_int_equal(quick.codes, thorough.codes);
+    assert_string_equal(quick.program, MADE_PROGRAM);
+    assert_string_equal(quick.end.note, MADE_NOTE);
     assert_int_equal(quick.end.how, TRACE_ENDED_SIGNAL);
     assert_int_equal(quick.end.signals, 9);
     lab_free(&made);
@@ -323,7 +216,7 @@ static size_t next_place(size_t at, size_t size, size_t step)
 static void a_flipped_bit_anywhere_is_found_and_located(void **state)
 {
     char path[LAB_PATH_BYTES], error[512];
-    struct lab_run run = make_run(lab_path("bits", path), 5, 60000);
+    struct lab_run run = made_run(lab_path("bits", path), 5, 60000, 20000);
     size_t size, step;
     uint8_t *bytes = lab_read(path, &size);
 
@@ -347,7 +240,7 @@ static void a_flipped_bit_anywhere_is_found_and_located(void **state)
 static void a_file_truncated_anywhere_is_found_and_read_up_to_there(void **state)
 {
     char path[LAB_PATH_BYTES], error[512];
-    struct lab_run run = make_run(lab_path("short", path), 6, 100000);
+    struct lab_run run = made_run(lab_path("short", path), 6, 100000, 20000);
     size_t size, most = 0, step;
     uint8_t *bytes = lab_read(path, &size);
 
@@ -373,7 +266,7 @@ static void hostile_chunks_do_no_harm(void **state)
 {
     static uint8_t raw[STREAM_CHUNK_RAW_MAX];
     char path[LAB_PATH_BYTES];
-    struct lab_run run = make_run(lab_path("hostile", path), 7, 3000);
+    struct lab_run run = made_run(lab_path("hostile", path), 7, 3000, 0);
     size_t size, header, stored, raw_bytes;
     uint8_t *bytes = lab_read(path, &size), *made = malloc(1 << 20);
     uint32_t random = 99;
@@ -430,14 +323,14 @@ static void what_is_no_recording_is_refused_with_its_reason(void **state)
 {
     static const uint8_t text[] = "this is not a recorded run, just some text";
     char path[LAB_PATH_BYTES];
-    struct lab_run run = make_run(lab_path("version", path), 1, 10);
+    struct lab_run run = made_run(lab_path("version", path), 1, 10, 0);
     size_t size;
     uint8_t *bytes = lab_read(path, &size);
 
     (void)state;
     bytes[8] = 99;
     lab_write(path, bytes, size);
-    assert_not_opened(path, "offset 8: trace version 99, expected 1");
+    assert_not_opened(path, "offset 8: trace version 99, expected 2");
     lab_write(path, text, sizeof text);
     assert_not_opened(path, "offset 0: not a recorded run");
     lab_write(path, text, 3);
@@ -510,6 +403,7 @@ int main(void)
         cmocka_unit_test(the_replay_of_self_modifying_code_is_its_run),
         cmocka_unit_test(the_committed_samples_replay),
         cmocka_unit_test(made_up_runs_come_back_as_they_were),
+        cmocka_unit_test(a_replay_from_the_middle_is_the_rest_of_the_run),
         cmocka_unit_test(the_info_tells_what_was_recorded),
         cmocka_unit_test(a_flipped_bit_anywhere_is_found_and_located),
         cmocka_unit_test(a_file_truncated_anywhere_is_found_and_read_up_to_there),

@@ -1,0 +1,73 @@
+/*
+ * A recorded run executed again: the state that replay.c brings forward instruction by instruction,
+ * and replay_log.c changes by the log's records. docs/trace-format.md describes the file.
+ *
+ * The next instruction is always made ready before one is delivered: what is in the log between the
+ * two tells whether a signal or a switch came between.
+ */
+#ifndef TRACES_REPLAY_H
+#define TRACES_REPLAY_H
+
+#include "reader.h"
+#include "space.h"
+
+struct replay_thread {
+    uint16_t process;
+    struct interpret_state state; /* while another thread is the current one */
+};
+
+struct replay {
+    struct trace_source source; /* first: the public handle */
+    struct reader *reader;
+    struct recipe_decoder *decoder;
+    enum { REPLAYING, REPLAY_ENDED, REPLAY_FAILED, REPLAY_INTERRUPTED } state;
+    uint64_t total;    /* instructions of the run, 0 when the trailer does not tell */
+    uint64_t executed; /* of the run, those skipped at its start included */
+    uint32_t codes;
+
+    struct reader_chunk chunk; /* where the log is read */
+    struct stream_cursor log;
+    uint64_t chunk_left; /* instructions the chunk still owes */
+    uint64_t run_left;   /* instructions to execute before the next record */
+    uint64_t log_page;   /* number of the page named last */
+
+    struct interpreter machine; /* the current thread's */
+    uint16_t thread;
+    struct space *space; /* the current process; NULL at first */
+    struct replay_thread **threads;
+    size_t thread_count;
+    struct space **spaces;
+    size_t space_count;
+    size_t mapped;         /* pages of all */
+    struct space *leaving; /* gone when the instruction being delivered has been */
+
+    bool prepared;                  /* the next instruction is ready */
+    bool native;                    /* the log has its result */
+    bool synchronised;              /* the reader was told that it reads the clock or a counter */
+    struct code_entry *entry;       /* its code, NULL where there is none */
+    struct trace_instruction *last; /* executed, being delivered; or NULL */
+    bool left;                      /* the state it left is not the machine's any more, but this: */
+    struct interpret_state left_state;
+};
+
+/* What the log said. */
+enum replay_step {
+    REPLAY_RECORD, /* a record was applied */
+    REPLAY_READY,  /* an instruction is to be executed: run_left or native tells how */
+    REPLAY_STOP,   /* the end, or an error in source.error */
+};
+
+/* Reads on in the log by one record, or to the next chunk. */
+enum replay_step replay_log(struct replay *replay);
+
+/* Frees an address space. */
+void replay_drop(struct replay *replay, struct space *space);
+
+/* Applies the records of a checkpoint. False: an error in source.error. */
+bool replay_checkpoint(struct replay *replay, const struct reader_chunk *chunk);
+
+/* Damage inside a chunk: its place in the file and the record's place in it. Gives false. */
+bool replay_damaged(struct replay *replay, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
