@@ -237,7 +237,7 @@ bool interpret_setcc(struct interpreter *machine, const struct interpret_op *op,
     return store_rm(machine, op, access, 1, condition_holds(get_flags(machine), op->what));
 }
 
-/* A memory operand is read whatever the condition says. */
+/* A memory operand is read whatever the condition says, and a register's upper half is cleared. */
 bool interpret_cmov(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
@@ -245,8 +245,9 @@ bool interpret_cmov(struct interpreter *machine, const struct interpret_op *op,
 
     if (!load_rm(machine, op, access, op->size, &value))
         return false;
-    if (condition_holds(get_flags(machine), op->what))
-        set_register(machine, op->reg, op->size, value);
+    if (!condition_holds(get_flags(machine), op->what))
+        value = get_register(machine, op->reg, op->size);
+    set_register(machine, op->reg, op->size, value);
     return true;
 }
 

@@ -133,7 +133,7 @@ bool interpret_string(struct interpreter *machine, const struct interpret_op *op
         if (!goes_on(op, flags))
             break;
     }
-    if (op->what == STRING_LODS)
+    if (op->what == STRING_LODS && done)
         set_register(machine, GPR_AX, op->size, accumulator);
     if (reads_source(op->what))
         advance(op, &gpr[GPR_SI], step * done);

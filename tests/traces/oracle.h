@@ -13,6 +13,10 @@ enum {
     ORACLE_DATA = 0x20000800,  /* the memory it may touch */
     ORACLE_DATA_BYTES = 256,
     ORACLE_CODE_BYTES = 16,
+    ORACLE_REX_B = 1,
+    ORACLE_REX_X = 2,
+    ORACLE_REX_R = 4,
+    ORACLE_REX_W = 8,
 };
 
 enum oracle_outcome {
@@ -23,13 +27,18 @@ enum oracle_outcome {
     ORACLE_FAULT, /* a signal */
 };
 
+/* In 32-bit mode upper halves and the second eight registers of each kind are not used. The offsets
+ * stand in oracle_native.c, too. */
 struct oracle_state {
-    uint32_t gpr[8]; /* eax ecx edx ebx esp ebp esi edi */
+    uint64_t gpr[16]; /* eax ecx edx ebx esp ebp esi edi, r8 to r15 */
     uint32_t flags;
     uint32_t mxcsr;
     uint32_t outcome; /* enum oracle_outcome */
     uint32_t length;  /* of the code */
-    uint8_t xmm[8][16];
+    uint32_t wide;    /* 64-bit mode */
+    uint32_t rex;     /* the instruction's prefix, or 0 */
+    uint32_t unused[2];
+    uint8_t xmm[16][16];
     uint8_t x87[160]; /* as the first part of an FXSAVE image */
     uint8_t memory[ORACLE_DATA_BYTES];
     uint8_t code[ORACLE_CODE_BYTES];

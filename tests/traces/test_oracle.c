@@ -30,6 +30,8 @@ struct oracle {
     struct oracle_state *before, *mine, *native; /* BATCH each; native is shared with the helper */
     unsigned *forms;                             /* of each case */
     char path[64];                               /* of the shared memory */
+    const char *helper;                          /* the program that executes on the processor */
+    bool wide;                                   /* 64-bit mode */
     uint32_t compared[1024];
     struct recipe_decoder *decoder;
     struct interpreter machine;
@@ -66,8 +68,7 @@ static void load_state(struct interpreter *machine, const struct oracle_state *s
     struct recipe_registers *registers = &machine->state.registers;
 
     *registers = (struct recipe_registers){.ip = ORACLE_CODE, .flags = state->flags};
-    for (unsigned i = 0; i < 8; i++)
-        registers->gpr[i] = state->gpr[i];
+    memcpy(registers->gpr, state->gpr, sizeof state->gpr);
     memcpy(machine->state.xmm, state->xmm, sizeof state->xmm);
     machine->state.mxcsr = state->mxcsr;
     memcpy(&machine->state.x87, state->x87, sizeof state->x87);
@@ -77,8 +78,7 @@ static void store_state(struct interpreter *machine, struct oracle_state *state)
 {
     const struct recipe_registers *registers = &machine->state.registers;
 
-    for (unsigned i = 0; i < 8; i++)
-        state->gpr[i] = (uint32_t)registers->gpr[i];
+    memcpy(state->gpr, registers->gpr, sizeof state->gpr);
     state->flags = (uint32_t)registers->flags;
     memcpy(state->xmm, machine->state.xmm, sizeof state->xmm);
     state->mxcsr = machine->state.mxcsr;
@@ -101,7 +101,8 @@ static bool interpret(struct oracle *oracle, struct oracle_state *state)
     oracle->now = &before;
     interpret_memory_drop(oracle->machine.memory);
     load_state(&oracle->machine, state);
-    if (!recipe_decode(oracle->decoder, RECIPE_32, state->code, state->length, &recipe) ||
+    if (!recipe_decode(oracle->decoder, oracle->wide ? RECIPE_64 : RECIPE_32, state->code,
+                       state->length, &recipe) ||
         recipe.length != state->length)
         return false;
     interpret_decode(&recipe, &op);
@@ -120,12 +121,17 @@ static bool interpret(struct oracle *oracle, struct oracle_state *state)
 
 static void print_state(const char *what, const struct oracle_state *state)
 {
-    print_error("%s: outcome %u flags %08x mxcsr %08x\n  eax %08x ecx %08x edx %08x ebx %08x esp "
-                "%08x ebp %08x esi %08x edi %08x\n",
-                what, state->outcome, state->flags, state->mxcsr, state->gpr[0], state->gpr[1],
-                state->gpr[2], state->gpr[3], state->gpr[4], state->gpr[5], state->gpr[6],
-                state->gpr[7]);
-    for (unsigned i = 0; i < 8; i++) {
+    static const char *const names[] = {"ax", "cx", "dx", "bx", "sp", "bp", "si", "di"};
+    unsigned registers = state->wide ? 16 : 8;
+
+    print_error("%s: outcome %u flags %08x mxcsr %08x\n ", what, state->outcome, state->flags,
+                state->mxcsr);
+    for (unsigned i = 0; i < 8; i++)
+        print_error(" %s %llx", names[i], (unsigned long long)state->gpr[i]);
+    for (unsigned i = 8; i < registers; i++)
+        print_error(" r%u %llx", i, (unsigned long long)state->gpr[i]);
+    print_error("\n");
+    for (unsigned i = 0; i < registers; i++) {
         uint64_t halves[2];
         memcpy(halves, state->xmm[i], 16);
         print_error("  xmm%u %016llx%016llx\n", i, (unsigned long long)halves[1],
@@ -192,7 +198,7 @@ static void run_native(const struct oracle *oracle)
     int status = 0;
 
     if (pid == 0) {
-        execl(ORACLE_NATIVE, ORACLE_NATIVE, oracle->path, (char *)NULL);
+        execl(oracle->helper, oracle->helper, oracle->path, (char *)NULL);
         _exit(127);
     }
     assert_true(pid > 0);
@@ -205,9 +211,10 @@ static void run_batch(struct oracle *oracle, uint32_t first_form, uint64_t *rand
 {
     for (unsigned i = 0; i < BATCH; i++) {
         oracle->forms[i] = (first_form + i) % oracle_form_count;
-        oracle->before[i] = oracle_generate(&oracle_forms[oracle->forms[i]], random);
+        const struct oracle_form *form = &oracle_forms[oracle->forms[i]];
+        oracle->before[i] = oracle_generate(form, oracle->wide, random);
         oracle->mine[i] = oracle->native[i] = oracle->before[i];
-        if (!interpret(oracle, &oracle->mine[i]))
+        if (!oracle_form_exists(form, oracle->wide) || !interpret(oracle, &oracle->mine[i]))
             oracle->native[i].outcome = ORACLE_SKIP;
     }
     run_native(oracle);
@@ -225,13 +232,15 @@ static void run_batch(struct oracle *oracle, uint32_t first_form, uint64_t *rand
 /* ---- the tests ---------------------------------------------------------------------------------
  */
 
-static struct oracle *oracle_new(void)
+static struct oracle *oracle_new(const char *helper, bool wide)
 {
     struct oracle *oracle = calloc(1, sizeof *oracle);
     size_t bytes = BATCH * sizeof(struct oracle_state);
     int fd = memfd_create("oracle", 0);
 
     assert_non_null(oracle);
+    oracle->helper = helper;
+    oracle->wide = wide;
     assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
     snprintf(oracle->path, sizeof oracle->path, "/proc/%d/fd/%d", (int)getpid(), fd);
     oracle->native = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -256,25 +265,25 @@ static void oracle_free(struct oracle *oracle)
     free(oracle);
 }
 
-static void every_interpreted_form_does_what_the_processor_does(void **state)
+static void compare_all(const char *helper, bool wide)
 {
     const char *wanted = getenv("P4SIM_ORACLE_CASES");
     uint64_t cases = wanted ? strtoull(wanted, NULL, 10) : CASES, total = 0;
     uint64_t random = 0x9e3779b97f4a7c15u;
     struct oracle *oracle;
 
-    (void)state;
-    if (access(ORACLE_NATIVE, X_OK) != 0) {
-        print_message("skipped: %s is not built (gcc -m32 is missing)\n", ORACLE_NATIVE);
+    if (access(helper, X_OK) != 0) {
+        print_message("skipped: %s is not built (gcc -m32 or -m64 is missing)\n", helper);
         skip();
     }
     assert_true(oracle_form_count <= 1024);
-    oracle = oracle_new();
+    oracle = oracle_new(helper, wide);
     for (uint64_t done = 0; done < cases; done += BATCH)
         run_batch(oracle, (uint32_t)(done % oracle_form_count), &random);
     for (unsigned i = 0; i < oracle_form_count; i++) {
         total += oracle->compared[i];
-        if (cases >= CASES && oracle->compared[i] < ENOUGH_CASES)
+        if (cases >= CASES && oracle_form_exists(&oracle_forms[i], wide) &&
+            oracle->compared[i] < ENOUGH_CASES)
             fail_msg("%s was compared only %u times", oracle_forms[i].name, oracle->compared[i]);
     }
     print_message("%llu instructions of %u forms compared\n", (unsigned long long)total,
@@ -282,10 +291,23 @@ static void every_interpreted_form_does_what_the_processor_does(void **state)
     oracle_free(oracle);
 }
 
+static void every_interpreted_form_does_what_the_processor_does(void **state)
+{
+    (void)state;
+    compare_all(ORACLE_NATIVE, false);
+}
+
+static void in_64_bit_mode_too(void **state)
+{
+    (void)state;
+    compare_all(ORACLE_NATIVE "64", true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_interpreted_form_does_what_the_processor_does),
+        cmocka_unit_test(in_64_bit_mode_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -230,7 +230,7 @@ static void what_is_known_owes_nothing_to_what_is_not(void **state)
 
     for (unsigned i = 0; i < CASES; i++) {
         const struct oracle_form *form = &oracle_forms[i % oracle_form_count];
-        const struct oracle_state before = oracle_generate(form, &random);
+        const struct oracle_state before = oracle_generate(form, false, &random);
         effect_set unknown = choose_unknown(world);
         load_case(world, &before);
         if (!run_case(world, &before, unknown, &one))
@@ -253,7 +253,7 @@ static void with_all_known_it_is_the_interpreter(void **state)
 
     for (unsigned i = 0; i < CASES / 4; i++) {
         const struct oracle_form *form = &oracle_forms[i % oracle_form_count];
-        const struct oracle_state before = oracle_generate(form, &random);
+        const struct oracle_state before = oracle_generate(form, false, &random);
         struct interpreter machine = {.memory = world->memory};
         struct trace_access access[TRACE_ACCESSES];
         static struct outcome mine;
