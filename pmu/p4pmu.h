@@ -113,6 +113,10 @@ enum p4pmu_fault p4pmu_wrmsr_fault(const struct p4pmu *pmu, unsigned lp, uint32_
 enum p4pmu_fault p4pmu_rdpmc(struct p4pmu *pmu, unsigned lp, uint32_t ecx, uint32_t *eax,
                              uint32_t *edx);
 
+/* Counter 0..17 as RDPMC reads it, for a simulator that looks from outside: asked by nobody in the
+ * machine, so no privilege is checked. */
+uint64_t p4pmu_count(struct p4pmu *pmu, unsigned counter);
+
 /* RDTSC: the time stamp of LP; #GP at CPL 1 to 3 while CR4.TSD is set (SDM volume 2, RDTSC). */
 enum p4pmu_fault p4pmu_rdtsc(const struct p4pmu *pmu, unsigned lp, uint64_t *value);
 /* CR4.TSD of LP; false at reset. */

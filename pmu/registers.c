@@ -306,6 +306,11 @@ enum p4pmu_fault p4pmu_rdpmc(struct p4pmu *pmu, unsigned lp, uint32_t ecx, uint3
     return P4PMU_OK;
 }
 
+uint64_t p4pmu_count(struct p4pmu *pmu, unsigned counter)
+{
+    return counter < P4PMU_COUNTERS ? read_counter(pmu, counter) : 0;
+}
+
 enum p4pmu_fault p4pmu_rdtsc(const struct p4pmu *pmu, unsigned lp, uint64_t *value)
 {
     lp &= p4pmu_lps(pmu) - 1;

@@ -1,0 +1,222 @@
+/* Static facts about instructions; see region_code.h. */
+#include "region_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    JMP_SHORT = 0xeb,
+    MARKER_BYTES = 128, /* of the longest marker: a short jump reaches no further */
+};
+
+static const char magic[] = "p4sim:"; /* as in p4sim.h */
+
+/* Where a function of the options stands. */
+struct entry {
+    uint16_t process;
+    uint8_t region;
+    uint64_t address;
+};
+
+struct region_codes {
+    const struct sim_parts_options *options;
+    struct trace_source *source;
+    int (*region_of_marker)(void *context, const char *name);
+    void *context;
+    struct region_code *code;
+    size_t count, capacity;
+    struct entry *entry;
+    size_t entry_count;
+    size_t objects; /* of the source's log that were looked through */
+    bool found[SIM_REGIONS];
+    bool failed;
+};
+
+struct region_codes *region_codes_new(const struct sim_parts_options *options,
+                                      struct trace_source *source,
+                                      int (*region_of_marker)(void *context, const char *name),
+                                      void *context)
+{
+    struct region_codes *codes = calloc(1, sizeof *codes);
+
+    if (!codes)
+        return NULL;
+    codes->options = options;
+    codes->source = source;
+    codes->region_of_marker = region_of_marker;
+    codes->context = context;
+    return codes;
+}
+
+void region_codes_free(struct region_codes *codes)
+{
+    if (!codes)
+        return;
+    free(codes->code);
+    free(codes->entry);
+    free(codes);
+}
+
+bool region_codes_found(const struct region_codes *codes, size_t region)
+{
+    return codes->found[region];
+}
+
+/* ---- functions ---------------------------------------------------------------------------------
+ */
+
+static void add_entry(struct region_codes *codes, uint16_t process, size_t region, uint64_t address)
+{
+    struct entry *entry = realloc(codes->entry, (codes->entry_count + 1) * sizeof *entry);
+
+    if (!entry) {
+        codes->failed = true;
+        return;
+    }
+    entry[codes->entry_count++] = (struct entry){process, (uint8_t)region, address};
+    codes->entry = entry;
+    codes->found[region] = true;
+}
+
+static void look_through(struct region_codes *codes, const struct trace_object *object)
+{
+    const struct sim_parts_options *options = codes->options;
+    uint64_t address;
+
+    if (!object->executable || !options->resolve)
+        return;
+    for (size_t i = 0; i < options->region_count; i++) {
+        if (options->regions[i].kind == SIM_REGION_FUNCTION &&
+            options->resolve(options->resolve_context, object, options->regions[i].name, &address))
+            add_entry(codes, object->process, i, address);
+    }
+}
+
+static void look_through_new_objects(struct region_codes *codes)
+{
+    size_t count;
+    const struct trace_object *object = trace_source_objects(codes->source, &count);
+
+    for (; codes->objects < count; codes->objects++)
+        look_through(codes, &object[codes->objects]);
+}
+
+/* ---- instructions ------------------------------------------------------------------------------
+ */
+
+static bool is_prefix(uint8_t byte)
+{
+    return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e ||
+           byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
+}
+
+/* The opcode behind prefixes; REX bytes are no instructions of their own when more follows. */
+static size_t opcode_at(const uint8_t *bytes, size_t length)
+{
+    size_t at = 0;
+
+    while (at + 1 < length && is_prefix(bytes[at]))
+        at++;
+    if (at + 1 < length && (bytes[at] & 0xf0) == 0x40)
+        at++;
+    return at;
+}
+
+static uint8_t kind_of(const uint8_t *bytes, size_t length)
+{
+    size_t at = opcode_at(bytes, length);
+    unsigned digit = at + 1 < length ? bytes[at + 1] >> 3 & 7 : 0;
+
+    if (bytes[at] == 0xe8 || bytes[at] == 0x9a || (bytes[at] == 0xff && (digit == 2 || digit == 3)))
+        return CODE_CALL;
+    if (bytes[at] == 0xc2 || bytes[at] == 0xc3 || bytes[at] == 0xca || bytes[at] == 0xcb)
+        return CODE_RETURN;
+    return CODE_PLAIN;
+}
+
+/* As many of COUNT bytes at IP as are known. */
+static size_t bytes_at(struct trace_source *source, uint16_t process, uint64_t ip, uint8_t *bytes,
+                       size_t count)
+{
+    uint8_t part[TRACE_INSTRUCTION_BYTES];
+    size_t done = 0, got;
+
+    while (done < count && (got = trace_source_code_at(source, process, ip + done, part))) {
+        got = got < count - done ? got : count - done;
+        memcpy(bytes + done, part, got);
+        done += got;
+    }
+    return done;
+}
+
+/* A jump over "p4sim:", 'B' or 'E', and a name with its 0. */
+static void look_for_marker(struct region_codes *codes, const struct trace_instruction *in,
+                            struct region_code *code)
+{
+    uint8_t text[MARKER_BYTES];
+    size_t skipped, head = sizeof magic - 1;
+
+    if (bytes_at(codes->source, in->process, in->ip, text, 2) != 2 || text[0] != JMP_SHORT)
+        return;
+    skipped = text[1];
+    if (skipped < head + 3 || skipped >= MARKER_BYTES ||
+        bytes_at(codes->source, in->process, in->ip + 2, text, skipped) != skipped ||
+        memcmp(text, magic, head) != 0 || text[skipped - 1] != 0 ||
+        (text[head] != 'B' && text[head] != 'E'))
+        return;
+    code->kind = text[head] == 'B' ? CODE_BEGIN : CODE_END;
+    code->marker = (int8_t)codes->region_of_marker(codes->context, (const char *)text + head + 1);
+}
+
+static struct region_code look_at(struct region_codes *codes, const struct trace_instruction *in)
+{
+    const struct sim_parts_options *options = codes->options;
+    struct region_code code = {.marker = -1};
+    uint8_t bytes[TRACE_INSTRUCTION_BYTES];
+
+    look_through_new_objects(codes);
+    for (size_t i = 0; i < codes->entry_count; i++)
+        if (codes->entry[i].process == in->process && codes->entry[i].address == in->ip)
+            code.functions |= 1ull << codes->entry[i].region;
+    code.enters = code.functions;
+    for (size_t i = 0; i < options->region_count; i++) {
+        if (options->regions[i].kind != SIM_REGION_ADDRESS)
+            continue;
+        code.enters |= (uint64_t)(options->regions[i].from == in->ip) << i;
+        code.leaves |= (uint64_t)(options->regions[i].to == in->ip) << i;
+    }
+    if (bytes_at(codes->source, in->process, in->ip, bytes, in->length) == in->length)
+        code.kind = kind_of(bytes, in->length);
+    look_for_marker(codes, in, &code);
+    return code;
+}
+
+static bool make_room(struct region_codes *codes, size_t count)
+{
+    size_t wanted = codes->capacity ? codes->capacity : 4096;
+    struct region_code *code;
+
+    if (count <= codes->capacity)
+        return true;
+    while (wanted < count)
+        wanted *= 2;
+    code = realloc(codes->code, wanted * sizeof *code);
+    if (!code)
+        return false;
+    memset(code + codes->capacity, 0, (wanted - codes->capacity) * sizeof *code);
+    codes->code = code;
+    codes->capacity = wanted;
+    return true;
+}
+
+const struct region_code *region_codes_at(struct region_codes *codes,
+                                          const struct trace_instruction *instruction)
+{
+    if (instruction->code >= codes->count) {
+        if (codes->failed || !make_room(codes, (size_t)instruction->code + 1))
+            return NULL;
+        codes->code[instruction->code] = look_at(codes, instruction);
+        codes->count = (size_t)instruction->code + 1;
+    }
+    return &codes->code[instruction->code];
+}

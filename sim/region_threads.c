@@ -1,0 +1,262 @@
+/* Open regions of each thread; see region_threads.h. */
+#include "region_threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOT_NEVER = 0,   /* nobody called it: open to the end */
+    SLOT_HANDLER = 1, /* a signal handler: the return whose slot no call has pushed ends it */
+};
+
+struct frame {
+    int region;
+    uint64_t slot; /* of the return address, for functions; SLOT_NEVER for the others */
+};
+
+struct region_thread {
+    uint16_t process;
+    bool known, interrupted;
+    bool changed; /* OPEN and INNERMOST must be found again */
+    int innermost;
+    uint64_t open;
+    int begins; /* a marker's region, before the next instruction */
+    struct frame *frame;
+    size_t frames, frame_capacity;
+    uint64_t *slot; /* of open calls, outermost first, addresses falling */
+    size_t slots, slot_capacity;
+};
+
+struct region_threads {
+    struct region_thread *thread;
+    size_t count;
+};
+
+struct region_threads *region_threads_new(void)
+{
+    return calloc(1, sizeof(struct region_threads));
+}
+
+void region_threads_free(struct region_threads *threads)
+{
+    if (!threads)
+        return;
+    for (size_t i = 0; i < threads->count; i++) {
+        free(threads->thread[i].frame);
+        free(threads->thread[i].slot);
+    }
+    free(threads->thread);
+    free(threads);
+}
+
+static struct region_thread *thread_at(struct region_threads *threads, size_t number)
+{
+    if (number >= threads->count) {
+        struct region_thread *more =
+            realloc(threads->thread, (number + 1) * sizeof *threads->thread);
+        if (!more)
+            return NULL;
+        memset(more + threads->count, 0, (number + 1 - threads->count) * sizeof *more);
+        threads->thread = more;
+        threads->count = number + 1;
+    }
+    return &threads->thread[number];
+}
+
+static bool grow(void **array, size_t count, size_t *capacity, size_t size)
+{
+    size_t wanted = *capacity ? 2 * *capacity : 64;
+    void *more;
+
+    if (count < *capacity)
+        return true;
+    more = realloc(*array, wanted * size);
+    if (!more)
+        return false;
+    *array = more;
+    *capacity = wanted;
+    return true;
+}
+
+/* ---- opening and closing -----------------------------------------------------------------------
+ */
+
+static bool open_region(struct region_thread *t, int region, uint64_t slot)
+{
+    void *array = t->frame;
+
+    if (!grow(&array, t->frames, &t->frame_capacity, sizeof *t->frame))
+        return false;
+    t->frame = array;
+    t->frame[t->frames++] = (struct frame){region, slot};
+    t->changed = true;
+    return true;
+}
+
+static void close_frame(struct region_thread *t, size_t at)
+{
+    t->frames--;
+    t->changed = true;
+    memmove(t->frame + at, t->frame + at + 1, (t->frames - at) * sizeof *t->frame);
+}
+
+/* The newest frame of REGION, if any. */
+static void close_region(struct region_thread *t, int region)
+{
+    for (size_t i = t->frames; i-- > 0;) {
+        if (t->frame[i].region != region)
+            continue;
+        close_frame(t, i);
+        return;
+    }
+}
+
+static bool is_open(const struct region_thread *t, int region)
+{
+    for (size_t i = 0; i < t->frames; i++)
+        if (t->frame[i].region == region)
+            return true;
+    return false;
+}
+
+/* The stack has been unwound to ADDRESS, this slot included. */
+static void unwind(struct region_thread *t, uint64_t address)
+{
+    while (t->slots && t->slot[t->slots - 1] <= address)
+        t->slots--;
+    for (size_t i = t->frames; i-- > 0;)
+        if (t->frame[i].slot > SLOT_HANDLER && t->frame[i].slot <= address)
+            close_frame(t, i);
+}
+
+static void close_handler(struct region_thread *t)
+{
+    for (size_t i = t->frames; i-- > 0;) {
+        if (t->frame[i].slot != SLOT_HANDLER)
+            continue;
+        close_frame(t, i);
+        return;
+    }
+}
+
+/* ---- calls and returns -------------------------------------------------------------------------
+ */
+
+static bool find_access(const struct trace_instruction *in, bool write, uint64_t *address)
+{
+    for (unsigned i = 0; i < in->access_count; i++) {
+        if (in->access[i].write != write)
+            continue;
+        *address = in->access[i].address;
+        return true;
+    }
+    return false;
+}
+
+static bool follow_call(struct region_thread *t, const struct trace_instruction *in)
+{
+    uint64_t address;
+    void *array = t->slot;
+
+    if (!find_access(in, true, &address))
+        return true;
+    unwind(t, address);
+    if (!grow(&array, t->slots, &t->slot_capacity, sizeof *t->slot))
+        return false;
+    t->slot = array;
+    t->slot[t->slots++] = address;
+    return true;
+}
+
+static void follow_return(struct region_thread *t, const struct trace_instruction *in)
+{
+    uint64_t address;
+
+    if (!find_access(in, false, &address))
+        return;
+    if (t->slots && t->slot[t->slots - 1] <= address)
+        unwind(t, address);
+    else
+        close_handler(t);
+}
+
+/* ---- one instruction ---------------------------------------------------------------------------
+ */
+
+static uint64_t own_slot(const struct region_thread *t)
+{
+    if (t->interrupted)
+        return SLOT_HANDLER;
+    return t->slots ? t->slot[t->slots - 1] : SLOT_NEVER;
+}
+
+/* Before the instruction: what ends, then what begins. */
+static bool open_and_close(struct region_thread *t, const struct region_code *code,
+                           uint64_t *entered)
+{
+    for (int region = 0; code->leaves >> region; region++)
+        if (code->leaves >> region & 1)
+            close_region(t, region);
+    if (code->kind == CODE_END && code->marker >= 0)
+        close_region(t, code->marker);
+    for (int region = 0; code->enters >> region; region++) {
+        bool function = code->functions >> region & 1;
+        if (!(code->enters >> region & 1) || (!function && is_open(t, region)))
+            continue;
+        if (!open_region(t, region, function ? own_slot(t) : SLOT_NEVER))
+            return false;
+        *entered |= 1ull << region;
+    }
+    return true;
+}
+
+static void describe(struct region_thread *t, struct region_state *state)
+{
+    if (t->changed) {
+        t->changed = false;
+        t->innermost = t->frames ? t->frame[t->frames - 1].region : REGION_NONE;
+        t->open = 0;
+        for (size_t i = 0; i < t->frames; i++)
+            t->open |= 1ull << t->frame[i].region;
+    }
+    state->innermost = t->innermost;
+    state->open = t->open;
+}
+
+static void start_over(struct region_thread *t, uint16_t process)
+{
+    t->process = process;
+    t->known = true;
+    t->frames = t->slots = 0;
+    t->changed = true;
+    t->begins = REGION_NONE;
+}
+
+bool region_threads_follow(struct region_threads *threads,
+                           const struct trace_instruction *instruction,
+                           const struct region_code *code, struct region_state *state)
+{
+    struct region_thread *t = thread_at(threads, instruction->thread);
+    bool good = t != NULL;
+
+    state->entered = 0;
+    if (!good)
+        return false;
+    if (!t->known || t->process != instruction->process)
+        start_over(t, instruction->process);
+    if (t->begins != REGION_NONE) {
+        good = open_region(t, t->begins, SLOT_NEVER);
+        state->entered = 1ull << t->begins;
+        t->begins = REGION_NONE;
+    }
+    good = good && open_and_close(t, code, &state->entered);
+    describe(t, state);
+    t->interrupted = (instruction->flags & TRACE_INTERRUPTED) != 0;
+    if (code->kind == CODE_CALL)
+        good = good && follow_call(t, instruction);
+    else if (code->kind == CODE_RETURN)
+        follow_return(t, instruction);
+    else if (code->kind == CODE_BEGIN)
+        t->begins = code->marker;
+    return good;
+}
