@@ -357,8 +357,9 @@ static void look_at_wait(struct nb_machine *m, struct lp *lp)
     if (wait == FE_DRAIN || (wait == FE_IDLE && lp->fe.busy_until <= m->now)) {
         leave_drain(m, lp);
     } else if (wait == FE_SYNC) {
-        lp->fe.wait = FE_RUN;
         m->active = true;
+        if (lp->last_retire < m->now) /* what retired in this clock is counted at its end */
+            lp->fe.wait = FE_RUN;
     }
 }
 

@@ -63,7 +63,8 @@ enum {
     NB_INSTRUCTION_SYSTEM_CALL = 4,
     NB_INSTRUCTION_KERNEL = 8,       /* executes at CPL 0; else CPL 3 */
     NB_INSTRUCTION_HANDLER_END = 16, /* the IRET that ends an interrupt's or fault's handler */
-    NB_INSTRUCTION_64BIT = 32        /* in 64-bit mode (EM64T) */
+    NB_INSTRUCTION_64BIT = 32,       /* in 64-bit mode (EM64T) */
+    NB_INSTRUCTION_BOUNDARY = 64     /* nb_input.boundary is to be told when it begins to retire */
 };
 /* x87_assist's sub-events by their bits, and operands SSE needs help with. */
 enum {
@@ -122,6 +123,9 @@ struct nb_input {
      * NULL: the machine tells the PMU itself, and a stored record costs nothing. */
     bool (*branch)(void *context, const struct p4pmu_branch *branch,
                    const struct nb_instruction *in, struct nb_instruction *flow);
+    /* An instruction with BOUNDARY begins to retire, the first of its clock's group (the group
+     * before it ends early): everything older has retired in earlier clocks. */
+    void (*boundary)(void *context);
 };
 
 /* Statistics: what the simulator knows of itself, beyond the counters. S(name, unit, text) */

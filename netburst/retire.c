@@ -249,9 +249,16 @@ static void post_group(struct nb_machine *m, const struct group *g)
     }
 }
 
+/* Does its input want to know when this uop's instruction begins to retire? */
+static bool at_boundary(struct nb_machine *m, const struct rob_entry *e)
+{
+    return e->first && !e->bogus && (dyn_of(m, e)->in.flags & NB_INSTRUCTION_BOUNDARY);
+}
+
 static bool must_be_first(struct nb_machine *m, const struct rob_entry *e, const struct group *g)
 {
-    return e->who != g->who || (e->uop->kind == NB_UOP_BRANCH && !e->bogus && dyn_of(m, e)->taken);
+    return e->who != g->who || at_boundary(m, e) ||
+           (e->uop->kind == NB_UOP_BRANCH && !e->bogus && dyn_of(m, e)->taken);
 }
 
 static nb_clock retire_some(struct nb_machine *m, struct lp *lp)
@@ -274,6 +281,8 @@ static nb_clock retire_some(struct nb_machine *m, struct lp *lp)
         any = true;
         if (page_fault(m, lp, e, &g))
             break;
+        if (at_boundary(m, e))
+            lp->input.boundary(lp->input.context);
         n += !e->companion;
         retire_uop(m, lp, e, &g);
     }

@@ -24,7 +24,8 @@ struct sim_bench {
     struct nb_machine *machine;
     struct nb_input input;
     struct sim_registers registers;
-    uint64_t serial; /* instructions given to the machine */
+    struct sim_parts *parts; /* or NULL */
+    uint64_t serial;         /* instructions given to the machine */
     const volatile int *stop;
     bool source_failed, stopped;
     double seconds;
@@ -75,14 +76,16 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
         return NB_INPUT_END;
     }
     enum trace_result result = trace_source_next(bench->source, &in);
-    while (result == TRACE_SYNC)
-        result = trace_source_next(bench->source, &in);
+    if (result == TRACE_SYNC)
+        return NB_INPUT_SYNC;
     if (result != TRACE_OK) {
         bench->source_failed = result == TRACE_ERROR;
         return NB_INPUT_END;
     }
     copy_instruction(&in, out);
     out->serial = bench->serial++;
+    if (bench->parts && sim_parts_follow(bench->parts, &in))
+        out->flags |= NB_INSTRUCTION_BOUNDARY;
     return NB_INPUT_OK;
 }
 
@@ -90,6 +93,13 @@ static size_t code_at(void *context, uint16_t process, uint64_t ip, uint8_t byte
 {
     struct sim_bench *bench = context;
     return trace_source_code_at(bench->source, process, ip, bytes);
+}
+
+static void boundary(void *context)
+{
+    struct sim_bench *bench = context;
+    const struct nb_stats *stats = nb_stats(bench->machine);
+    sim_parts_boundary(bench->parts, bench->pmu, stats->clocks, stats->instructions);
 }
 
 /* ---- the bench ---------------------------------------------------------------------------------
@@ -104,8 +114,8 @@ struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_sour
         return NULL;
     }
     bench->source = source;
-    bench->input =
-        (struct nb_input){.context = bench, .next = next_instruction, .code_at = code_at};
+    bench->input = (struct nb_input){
+        .context = bench, .next = next_instruction, .code_at = code_at, .boundary = boundary};
     bench->pmu = p4pmu_new(&(struct p4pmu_config){.model = model->params.family_model,
                                                   .hyper_threading = model->hyper_threading,
                                                   .stepping = model->stepping});
@@ -130,6 +140,7 @@ void sim_bench_free(struct sim_bench *bench)
     if (!bench)
         return;
     nb_free(bench->machine);
+    sim_parts_free(bench->parts);
     p4pmu_free(bench->pmu);
     free(bench);
 }
@@ -152,6 +163,19 @@ void sim_bench_access_rules(struct sim_bench *bench, const struct sim_access_rul
 const struct sim_accesses *sim_bench_accesses(const struct sim_bench *bench)
 {
     return &bench->registers.accesses;
+}
+
+bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *options)
+{
+    bench->parts = sim_parts_new(options, bench->source);
+    return bench->parts != NULL;
+}
+
+const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, size_t *lost)
+{
+    const struct nb_stats *stats = nb_stats(bench->machine);
+    sim_parts_settle(bench->parts, bench->pmu, stats->clocks, stats->instructions);
+    return sim_parts_all(bench->parts, count, lost);
 }
 
 const char *sim_bench_report(const struct sim_bench *bench)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "netburst.h"
 #include "p4pmu.h"
+#include "parts.h"
 #include "source.h"
 
 /* A processor model: parameters of the machine, each with the source of its value. */
@@ -63,6 +64,11 @@ struct sim_accesses {
     char first_fault[256]; /* in words, or "" */
 };
 const struct sim_accesses *sim_bench_accesses(const struct sim_bench *bench);
+
+/* Divides what follows into parts (parts.h), before the first instruction; false without memory. */
+bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *options);
+/* What was counted in each so far, as sim_parts_all() gives it. Only after sim_bench_divide(). */
+const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, size_t *lost);
 
 enum sim_stop {
     SIM_STOP_END,          /* the source ended */

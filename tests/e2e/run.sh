@@ -6,6 +6,15 @@ exit7=$PROGRAMS/exit7
 escr="3b8 4000204" # MSR_CRU_ESCR0: instr_retired, NBOGUSNTAG, user
 cccr="36c 39000"   # MSR_IQ_CCCR0: enabled, compare nothing, this ESCR
 
+# The exact number of instructions, from the program itself.
+for rounds in 1 1000 54321; do
+    "$P4SIM" run -o "$work/summary" -- "$PROGRAMS/counters" $rounds >"$work/inside" ||
+        fail "counters $rounds: $(cat "$work/inside" "$work/summary")"
+    grep -q "^$((2 * rounds + 5)) instructions, exact; ESCR 4000204; clocks plausible" "$work/inside" ||
+        fail "counters $rounds said: $(cat "$work/inside")"
+done
+grep -q 'accesses: .* 2 RDPMC, 1 RDMSR, 3 WRMSR' "$work/summary" || fail "summary: $(cat "$work/summary")"
+
 # What is granted, what faults.
 "$P4SIM" run -q -- "$PROGRAMS/counters" allowed >"$work/inside"
 same "allowed" "$(tr '\n' ';' <"$work/inside")" "rdtsc works;rdpmc works;rdmsr works;wrmsr works;"

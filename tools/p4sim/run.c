@@ -165,11 +165,11 @@ static void print_accesses(FILE *out, const struct sim_accesses *accesses)
                 accesses->first_fault);
 }
 
-static void print_end(FILE *out, const struct trace_end *end)
+static void print_end(FILE *out, enum sim_stop stop, const struct trace_end *end)
 {
-    if (end->how == TRACE_ENDED_SIGNAL)
+    if (stop == SIM_STOP_END && end->how == TRACE_ENDED_SIGNAL)
         fprintf(out, " the program was ended by signal %d", end->status);
-    else if (end->how == TRACE_ENDED_EXIT)
+    else if (stop == SIM_STOP_END && end->how == TRACE_ENDED_EXIT)
         fprintf(out, " the program exited with status %d", end->status);
     else
         fputs(" the program did not come to its end", out);
@@ -182,7 +182,7 @@ static void print_end(FILE *out, const struct trace_end *end)
 }
 
 static void print_summary(FILE *out, const struct sim_model *model, const struct sim_bench *bench,
-                          const struct trace_end *end)
+                          enum sim_stop stop, const struct trace_end *end)
 {
     const struct nb_stats *stats = sim_bench_stats(bench);
     fprintf(out,
@@ -191,7 +191,7 @@ static void print_summary(FILE *out, const struct sim_model *model, const struct
             model->name, stats->instructions, stats->clocks,
             (double)stats->clocks / (1e6 * model->params.core_mhz),
             (unsigned)model->params.core_mhz);
-    print_end(out, end);
+    print_end(out, stop, end);
     print_accesses(out, sim_bench_accesses(bench));
 }
 
@@ -240,7 +240,7 @@ static int run(const struct run_options *options, const struct sim_model *model,
     if (stop != SIM_STOP_END)
         trace_source_interrupt(source);
     if (!options->quiet)
-        print_summary(out, model, bench, &source->end);
+        print_summary(out, model, bench, stop, &source->end);
     sim_bench_free(bench);
     return status;
 }
