@@ -5,11 +5,12 @@
  * field. A run is cut into slices so that a Ctrl-C is seen and progress can be told; the cut
  * changes nothing in the simulated machine.
  *
- * Not modelled: a second logical processor and interrupts.
+ * Not modelled: a second logical processor.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "sim.h"
 #include "registers.h"
+#include "system.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,10 @@ struct sim_bench {
     struct nb_input input;
     struct sim_registers registers;
     struct sim_parts *parts; /* or NULL */
-    uint64_t serial;         /* instructions given to the machine */
+    uint64_t serial;         /* instructions given to the machine, without the kernel's */
+    struct system system;
+    struct sampler sampler;
+    uint32_t core_mhz;
     const volatile int *stop;
     bool source_failed, stopped;
     double seconds;
@@ -60,6 +64,7 @@ static void copy_instruction(const struct trace_instruction *in, struct nb_instr
     out->flags = flags_of(in->flags);
     out->length = in->length;
     out->access_count = in->access_count;
+    out->faults = out->assist = 0;
     for (unsigned i = 0; i < in->access_count; i++) {
         out->access[i].address = in->access[i].address;
         out->access[i].size = in->access[i].size;
@@ -71,6 +76,9 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
 {
     struct sim_bench *bench = context;
     struct trace_instruction in;
+    enum nb_input_result kernel;
+    if (system_next(&bench->system, out, &kernel))
+        return kernel;
     if (bench->stop && *bench->stop) {
         bench->stopped = true;
         return NB_INPUT_END;
@@ -86,12 +94,15 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
     out->serial = bench->serial++;
     if (bench->parts && sim_parts_follow(bench->parts, &in))
         out->flags |= NB_INSTRUCTION_BOUNDARY;
+    system_pass(&bench->system, &in, out, NULL);
     return NB_INPUT_OK;
 }
 
 static size_t code_at(void *context, uint16_t process, uint64_t ip, uint8_t bytes[15])
 {
     struct sim_bench *bench = context;
+    if (process == NB_PROCESS_KERNEL)
+        return kernel_code_at(ip, bytes);
     return trace_source_code_at(bench->source, process, ip, bytes);
 }
 
@@ -100,6 +111,61 @@ static void boundary(void *context)
     struct sim_bench *bench = context;
     const struct nb_stats *stats = nb_stats(bench->machine);
     sim_parts_boundary(bench->parts, bench->pmu, stats->clocks, stats->instructions);
+}
+
+/* ---- the kernel and the driver -----------------------------------------------------------------
+ */
+
+static uint64_t interrupt(void *context, const struct nb_interrupt *taken)
+{
+    struct sim_bench *bench = context;
+    return system_interrupt(&bench->system, taken);
+}
+
+static bool precise(void *context, const struct nb_instruction *in, struct nb_instruction *flow)
+{
+    struct sim_bench *bench = context;
+    return sampler_pebs(&bench->sampler, 0, in, flow);
+}
+
+static bool branch(void *context, const struct p4pmu_branch *taken, const struct nb_instruction *in,
+                   struct nb_instruction *flow)
+{
+    struct sim_bench *bench = context;
+    return sampler_branch(&bench->sampler, 0, taken, in, flow);
+}
+
+static void join_system(struct sim_bench *bench, const struct sim_model *model)
+{
+    bench->sampler.pmu = bench->pmu;
+    bench->core_mhz = model->params.core_mhz;
+    system_init(&bench->system, bench->pmu, &bench->sampler, 0);
+    bench->input.interrupt = interrupt;
+    bench->input.precise = precise;
+    bench->input.branch = branch;
+    p4pmu_memory(bench->pmu, &(struct p4pmu_memory){.context = &bench->sampler,
+                                                    .read = sampler_memory_read,
+                                                    .write = sampler_memory_write});
+}
+
+void sim_bench_kernel(struct sim_bench *bench, const struct sim_kernel_options *options)
+{
+    system_start(&bench->system, options, bench->machine, bench->core_mhz);
+}
+
+bool sim_bench_sample(struct sim_bench *bench, const struct sim_sampling *sampling, char error[512])
+{
+    return sampler_start(&bench->sampler, sampling, error);
+}
+
+void sim_bench_sampling_end(struct sim_bench *bench)
+{
+    sampler_stop(&bench->sampler);
+}
+
+const struct sim_sampling_totals *sim_bench_sampling_totals(const struct sim_bench *bench)
+{
+    return &bench->sampler.totals;
 }
 
 /* ---- the bench ---------------------------------------------------------------------------------
@@ -119,6 +185,8 @@ struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_sour
     bench->pmu = p4pmu_new(&(struct p4pmu_config){.model = model->params.family_model,
                                                   .hyper_threading = model->hyper_threading,
                                                   .stepping = model->stepping});
+    if (bench->pmu)
+        join_system(bench, model);
     if (bench->pmu)
         bench->machine = nb_new(&model->params, bench->pmu, &bench->input, 1);
     if (!bench->machine) {
@@ -141,6 +209,8 @@ void sim_bench_free(struct sim_bench *bench)
         return;
     nb_free(bench->machine);
     sim_parts_free(bench->parts);
+    system_free(&bench->system);
+    sampler_free(&bench->sampler);
     p4pmu_free(bench->pmu);
     free(bench);
 }

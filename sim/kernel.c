@@ -82,15 +82,16 @@ const char *kernel_routine_text(enum kernel_routine routine)
 struct kernel_frame *kernel_enter(struct kernel *kernel, enum kernel_routine routine,
                                   uint16_t process, uint64_t resume_ip)
 {
-    enum { PUSHED_BY_PROCESSOR = 20 }; /* SS, ESP, EFLAGS, CS, EIP */
+    enum { FRAME = 20, ERROR_CODE = 4 }; /* SS, ESP, EFLAGS, CS, EIP: pushed by the processor */
     uint32_t top = kernel->depth ? kernel->frame[kernel->depth - 1].esp
                                  : KERNEL_STACKS + (process % 1024u + 1) * KERNEL_STACK_BYTES;
     struct kernel_frame *frame = &kernel->frame[kernel->depth++];
-    *frame = (struct kernel_frame){.row = kernel_routine_row(routine),
-                                   .esp = top - PUSHED_BY_PROCESSOR,
-                                   .process = process,
-                                   .handler = routine != KERNEL_SYSTEM_CALL,
-                                   .resume_ip = resume_ip};
+    *frame =
+        (struct kernel_frame){.row = kernel_routine_row(routine),
+                              .esp = top - FRAME - (routine == KERNEL_PAGE_FAULT ? ERROR_CODE : 0),
+                              .process = process,
+                              .handler = routine != KERNEL_SYSTEM_CALL,
+                              .resume_ip = resume_ip};
     return frame;
 }
 

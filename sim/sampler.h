@@ -75,12 +75,16 @@ bool sampler_ds_start(struct sampler *sampler, unsigned lp, char error[512]);
 unsigned sampler_records(struct sampler *sampler, unsigned lp);
 bool sampler_drain(struct sampler *sampler, unsigned lp);
 void sampler_ds_empty(struct sampler *sampler, unsigned lp);
-void sampler_pebs(struct sampler *sampler, unsigned lp, const struct nb_instruction *in);
-enum p4pmu_ds sampler_branch(struct sampler *sampler, unsigned lp,
-                             const struct p4pmu_branch *branch, const struct nb_instruction *in);
+/* Of struct nb_input: true when a record was stored; its accesses in *FLOW. */
+bool sampler_pebs(struct sampler *sampler, unsigned lp, const struct nb_instruction *in,
+                  struct nb_instruction *flow);
+bool sampler_branch(struct sampler *sampler, unsigned lp, const struct p4pmu_branch *branch,
+                    const struct nb_instruction *in, struct nb_instruction *flow);
+/* Of struct p4pmu_memory. */
+bool sampler_memory_read(void *sampler, unsigned lp, uint64_t address, void *to, size_t bytes);
+bool sampler_memory_write(void *sampler, unsigned lp, uint64_t address, const void *from,
+                          size_t bytes);
 /* The counter PEBS of LP uses, or P4PMU_NONE. */
 int sampler_pebs_counter(const struct sampler *sampler, unsigned lp);
-bool sampler_memory(const struct sampler *sampler, uint64_t address, size_t bytes, unsigned *lp,
-                    size_t *offset);
 
 #endif

@@ -32,14 +32,33 @@ static unsigned pebs_fields(const struct sampler *s)
     return p4pmu_ds64(s->pmu) ? P4PMU_PEBS_REGISTERS : PEBS_FIELDS_32;
 }
 
-bool sampler_memory(const struct sampler *s, uint64_t address, size_t bytes, unsigned *lp,
-                    size_t *offset)
+/* Where ADDRESS is in the area of a logical processor; NULL: there is no page. */
+static unsigned char *place(const struct sampler *s, uint64_t address, size_t bytes)
 {
     if (address < KERNEL_DS || address - KERNEL_DS >= (uint64_t)SAMPLER_LPS * KERNEL_DS_BYTES)
-        return false;
-    *lp = (unsigned)((address - KERNEL_DS) / KERNEL_DS_BYTES);
-    *offset = (size_t)((address - KERNEL_DS) % KERNEL_DS_BYTES);
-    return s->ds[*lp] && bytes <= KERNEL_DS_BYTES - *offset;
+        return NULL;
+    unsigned lp = (unsigned)((address - KERNEL_DS) / KERNEL_DS_BYTES);
+    size_t offset = (size_t)((address - KERNEL_DS) % KERNEL_DS_BYTES);
+    return s->ds[lp] && bytes <= KERNEL_DS_BYTES - offset ? s->ds[lp] + offset : NULL;
+}
+
+bool sampler_memory_read(void *sampler, unsigned lp, uint64_t address, void *to, size_t bytes)
+{
+    const unsigned char *from = place(sampler, address, bytes);
+    (void)lp;
+    if (from)
+        memcpy(to, from, bytes);
+    return from != NULL;
+}
+
+bool sampler_memory_write(void *sampler, unsigned lp, uint64_t address, const void *from,
+                          size_t bytes)
+{
+    unsigned char *to = place(sampler, address, bytes);
+    (void)lp;
+    if (to)
+        memcpy(to, from, bytes);
+    return to != NULL;
 }
 
 /* ---- little-endian fields ----------------------------------------------------------------------
@@ -187,38 +206,66 @@ static void count_result(struct sampler *s, enum p4pmu_ds result)
     s->totals.faults += result == P4PMU_DS_FAULT;
 }
 
-/* A uop of IN takes the PEBS assist. In the kernel no registers are known: the record has the
- * address alone. */
-void sampler_pebs(struct sampler *s, unsigned lp, const struct nb_instruction *in)
+static void add(struct nb_instruction *flow, uint64_t address, unsigned size, bool write)
 {
-    struct p4pmu_pebs_registers registers = {{0}};
-    if (s->on)
-        sampler_registers(s, lp, in->serial, &registers);
-    registers.value[1] = in->ip;
-    enum p4pmu_ds result = p4pmu_pebs_store(s->pmu, lp, &registers);
-    if (!s->on)
-        return;
-    count_result(s, result);
-    if (result != P4PMU_DS_STORED)
-        return;
-    s->totals.pebs_records++;
-    struct sampler_pending pending = pending_of(s, lp, in);
-    push(s->pebs[lp], &pending);
+    flow->access[flow->access_count++] =
+        (struct nb_access){.address = address, .size = size, .write = write};
 }
 
-enum p4pmu_ds sampler_branch(struct sampler *s, unsigned lp, const struct p4pmu_branch *branch,
-                             const struct nb_instruction *in)
+/* What the microcode reads and writes to store a record: the buffer's fields, the reset value, the
+ * record word by word, the index. */
+static void describe_flow(const struct sampler *s, unsigned lp, unsigned first, unsigned fields,
+                          uint64_t record, struct nb_instruction *flow)
 {
-    enum p4pmu_ds result = p4pmu_branch(s->pmu, lp, branch);
-    if (!s->on)
-        return result;
+    unsigned bytes = width(s);
+    uint64_t area = ds_address(lp);
+    add(flow, area + (uint64_t)first * bytes, 4 * bytes, false);
+    if (first == PEBS_FIRST)
+        add(flow, area + (uint64_t)RESET * bytes, 8, false);
+    add(flow, record, bytes, true);
+    add(flow, area + (first + 1ull) * bytes, bytes, true);
+    flow->repetitions = fields;
+}
+
+static bool stored(struct sampler *s, unsigned lp, struct sampler_queue *queue,
+                   const struct nb_instruction *in, enum p4pmu_ds result)
+{
     count_result(s, result);
-    if (result == P4PMU_DS_STORED) {
-        s->totals.branch_records++;
-        struct sampler_pending pending = pending_of(s, lp, in);
-        push(s->branches[lp], &pending);
-    }
-    return result;
+    if (result != P4PMU_DS_STORED)
+        return false;
+    struct sampler_pending pending = pending_of(s, lp, in);
+    push(queue, &pending);
+    return true;
+}
+
+/* In the kernel no registers are known: the record has the address alone. */
+bool sampler_pebs(struct sampler *s, unsigned lp, const struct nb_instruction *in,
+                  struct nb_instruction *flow)
+{
+    struct p4pmu_pebs_registers registers = {{0}};
+    if (!s->on)
+        return p4pmu_pebs_store(s->pmu, lp, &registers) == P4PMU_DS_STORED;
+    uint64_t record = field(s, lp, PEBS_FIRST + 1);
+    sampler_registers(s, lp, in->serial, &registers);
+    registers.value[1] = in->ip;
+    if (!stored(s, lp, s->pebs[lp], in, p4pmu_pebs_store(s->pmu, lp, &registers)))
+        return false;
+    s->totals.pebs_records++;
+    describe_flow(s, lp, PEBS_FIRST, pebs_fields(s), record, flow);
+    return true;
+}
+
+bool sampler_branch(struct sampler *s, unsigned lp, const struct p4pmu_branch *branch,
+                    const struct nb_instruction *in, struct nb_instruction *flow)
+{
+    if (!s->on)
+        return p4pmu_branch(s->pmu, lp, branch) == P4PMU_DS_STORED;
+    uint64_t record = field(s, lp, BTS_FIRST + 1);
+    if (!stored(s, lp, s->branches[lp], in, p4pmu_branch(s->pmu, lp, branch)))
+        return false;
+    s->totals.branch_records++;
+    describe_flow(s, lp, BTS_FIRST, BTS_FIELDS, record, flow);
+    return true;
 }
 
 static unsigned in_buffer(const struct sampler *s, unsigned lp, unsigned first, unsigned fields)

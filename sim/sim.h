@@ -69,6 +69,14 @@ const struct sim_accesses *sim_bench_accesses(const struct sim_bench *bench);
 bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *options);
 /* What was counted in each so far, as sim_parts_all() gives it. Only after sim_bench_divide(). */
 const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, size_t *lost);
+/* The model's operating system (kernel_stub.def): what runs at CPL 0. */
+struct sim_kernel_options {
+    bool on;           /* system calls, page faults and the timer execute code */
+    uint32_t timer_hz; /* of simulated time; 0: no timer */
+};
+#define SIM_TIMER_HZ 1000u /* model choice: Linux 2.6 on IA-32 */
+/* Before the first sim_bench_run(); off without it. */
+void sim_bench_kernel(struct sim_bench *bench, const struct sim_kernel_options *options);
 
 enum sim_stop {
     SIM_STOP_END,          /* the source ended */
