@@ -186,6 +186,8 @@ bool execute_may_interpret(struct live_thread *thread)
     thread->space->tid = thread->tid;
     thread->machine.memory = thread->space->memory;
     take_registers(thread);
+    if (thread->space->recorder && !thread->float_recorded)
+        thread->float_recorded = execute_take_float(thread);
     return true;
 }
 
@@ -248,6 +250,9 @@ void execute_stepped(struct live_thread *thread, struct space *space, const stru
 
     thread->xmm_known = false;
     thread->run = 0;
+    if (!executed || !recipe || recipe->kind != RECIPE_PLAIN ||
+        (recipe->effects.writes & (EFFECT_ALL_XMM | EFFECT_X87)))
+        thread->float_recorded = false;
     if (!executed || !recipe || recipe->kind != RECIPE_PLAIN)
         thread->signals_looked_for = false;
     if (!space->memory)

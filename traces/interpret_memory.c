@@ -201,8 +201,10 @@ static bool fetch(struct interpret_memory *memory, struct interpret_page *page)
 {
     uint8_t now[INTERPRET_PAGE_BYTES];
 
-    if (!memory->watch)
-        return memory->backing->fetch(memory->context, page->number, page->bytes);
+    if (!memory->watch) {
+        page->seen = memory->backing->fetch(memory->context, page->number, page->bytes);
+        return page->seen;
+    }
     if (memory->backing->fetch(memory->context, page->number, now)) {
         see(memory, page, now);
         return true;

@@ -39,6 +39,7 @@ struct live_thread {
     struct interpreter machine;
     bool interpreted; /* machine's registers and pages are newer than regs and memory */
     bool xmm_known, xmm_changed;
+    bool float_recorded;              /* a recording has the XMM and x87 registers as they are */
     bool signals_looked_for;          /* since the last system call or turn */
     uint32_t run;                     /* instructions interpreted in a row */
     struct user_fpregs_struct fpregs; /* while xmm_known: as the processor has them */

@@ -87,6 +87,7 @@ static void fill_in(struct replay *replay, uint64_t ip, uint64_t flags,
     if (entry->recipe.string && (flags & RECIPE_FLAG_DIRECTION))
         out->flags |= TRACE_REP_BACKWARD;
     out->length = entry->recipe.length;
+    replay->branched = entry->recipe.effects.branch != EFFECT_NO_BRANCH;
     replay->executed++;
 }
 
@@ -206,7 +207,7 @@ static enum trace_result replay_next(struct trace_source *source, struct trace_i
 {
     struct replay *replay = replay_of(source);
 
-    replay->left = false;
+    replay->left = replay->on_wrong_path = false;
     if (replay->leaving)
         replay_drop(replay, replay->leaving);
     replay->leaving = NULL;
@@ -218,6 +219,8 @@ static enum trace_result replay_next(struct trace_source *source, struct trace_i
     replay->prepared = false;
     if (!execute(replay, out))
         return stop(replay);
+    replay->delivered_thread = out->thread;
+    replay->delivered_process = out->process;
     note_writes(replay, out);
     look_ahead(replay, out);
     return TRACE_OK;
@@ -263,6 +266,44 @@ static size_t replay_memory_at(struct trace_source *source, uint16_t process, ui
     return done;
 }
 
+/* ---- wrong paths --------------------------------------------------------------------------------
+ */
+
+/* Known in the cases in which a live run knows: live_wrong.c says which. The instruction that comes
+ * next is ready and has not been executed. */
+static bool replay_wrong_begin(struct trace_source *source)
+{
+    struct replay *replay = replay_of(source);
+    const struct recipe *next = replay->prepared && replay->entry ? &replay->entry->recipe : NULL;
+
+    replay->on_wrong_path = false;
+    if (!next || !replay->branched || next->kind == RECIPE_SYSTEM_CALL || next->repeated ||
+        replay->thread != replay->delivered_thread ||
+        replay->space->process != replay->delivered_process)
+        return false;
+    if (!replay->wrong && !(replay->wrong = wrong_path_new()))
+        return false;
+    wrong_path_begin(replay->wrong, &replay->machine.state, 0, replay->space->memory);
+    replay->on_wrong_path = true;
+    return true;
+}
+
+static bool replay_wrong_step(struct trace_source *source, uint64_t ip,
+                              struct trace_wrong_step *out)
+{
+    struct replay *replay = replay_of(source);
+    const struct code_entry *entry =
+        replay->on_wrong_path ? space_guess(replay->space, replay->decoder, ip) : NULL;
+
+    if (!entry)
+        return false;
+    wrong_path_step(replay->wrong, ip, &entry->op, &entry->recipe, out);
+    return true;
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
 static double replay_share_done(const struct trace_source *source)
 {
     const struct replay *replay = (const struct replay *)source;
@@ -294,6 +335,7 @@ static void replay_close(struct trace_source *source)
         free(replay->threads[i]);
     free(replay->spaces);
     free(replay->threads);
+    wrong_path_free(replay->wrong);
     recipe_decoder_free(replay->decoder);
     reader_close(replay->reader);
     free(replay);
@@ -304,6 +346,8 @@ static const struct trace_source_ops replay_ops = {
     .code_at = replay_code_at,
     .state = replay_state,
     .memory_at = replay_memory_at,
+    .wrong_begin = replay_wrong_begin,
+    .wrong_step = replay_wrong_step,
     .share_done = replay_share_done,
     .interrupt = replay_interrupt,
     .close = replay_close,

@@ -10,6 +10,7 @@
 
 #include "reader.h"
 #include "space.h"
+#include "wrong_path.h"
 
 struct replay_thread {
     uint16_t process;
@@ -46,7 +47,11 @@ struct replay {
     bool synchronised;              /* the reader was told that it reads the clock or a counter */
     struct code_entry *entry;       /* its code, NULL where there is none */
     struct trace_instruction *last; /* executed, being delivered; or NULL */
-    bool left;                      /* the state it left is not the machine's any more, but this: */
+    bool branched;                  /* the last one is a branch: a wrong path may begin behind it */
+    struct wrong_path *wrong;       /* or NULL */
+    bool on_wrong_path;
+    uint16_t delivered_thread, delivered_process;
+    bool left; /* the state it left is not the machine's any more, but this: */
     struct interpret_state left_state;
 };
 

@@ -179,6 +179,29 @@ static uint64_t hash_code(struct trace_source *source, const struct trace_instru
     return hash;
 }
 
+/* Goes down the other side of a taken branch. */
+static void go_wrong(struct trace_source *source, const struct trace_instruction *branch,
+                     struct lab_run *run)
+{
+    uint64_t ip = branch->ip + branch->length;
+    struct trace_wrong_step step;
+
+    if (branch->next_ip == ip || !trace_source_wrong_begin(source))
+        return;
+    for (unsigned i = 0; i < 8; i++) {
+        memset(&step, 0, sizeof step);
+        if (!trace_source_wrong_step(source, ip, &step))
+            break;
+        for (unsigned k = step.access_count; k < TRACE_ACCESSES; k++)
+            step.access[k] = (struct trace_access){0};
+        run->wrong_hash = XXH64(&step, sizeof step, run->wrong_hash + ip);
+        run->wrong_steps++;
+        if (!step.next_known)
+            break;
+        ip = step.next_ip;
+    }
+}
+
 /* Only what is there counts: accesses past access_count are not said to be anything. */
 static void clear_rest(struct trace_instruction *instruction)
 {
@@ -206,6 +229,7 @@ struct lab_run lab_take(struct trace_source *source)
             break;
         clear_rest(next);
         run.code_hash = hash_code(source, next, run.code_hash);
+        go_wrong(source, next, &run);
         run.count++;
     }
     run.end = source->end;

@@ -40,7 +40,9 @@ struct lab_run {
     struct trace_instruction *instructions;
     size_t count;
     struct trace_end end;
-    uint64_t code_hash; /* of the bytes trace_source_code_at() gave around each instruction */
+    uint64_t code_hash;   /* of the bytes trace_source_code_at() gave around each instruction */
+    uint64_t wrong_hash;  /* of what the wrong paths behind taken branches did */
+    uint64_t wrong_steps; /* instructions on these paths */
 };
 
 /* Takes the whole run and closes the source. The result must be TRACE_END. */
