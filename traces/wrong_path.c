@@ -14,7 +14,7 @@ static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_B
     struct wrong_path *path = context;
     const struct interpret_page *page;
 
-    if (path->pages == WRONG_PATH_PAGES || !(page = interpret_page_known(path->below, number)))
+    if (path->pages == WRONG_PATH_PAGES || !(page = interpret_page_read(path->below, number)))
         return false;
     path->pages++;
     memcpy(bytes, page->bytes, INTERPRET_PAGE_BYTES);
