@@ -74,11 +74,12 @@ needs_live()
 
 # steps_agree CSV PROGRAM ARGUMENTS...: instr_retired:NBOGUSNTAG of the result is what single steps count,
 # with the forms documented to retire twice counted twice. Both runs must write to the same kind of file.
+# MODEL, where it is set, is the model that ran it.
 steps_agree()
 {
     result=$1
     shift
-    "$MODEL_CPUID" northwood >"$work/cpuid" || fail "model_cpuid"
+    "$MODEL_CPUID" "${MODEL:-northwood}" >"$work/cpuid" || fail "model_cpuid"
     "$STEPCOUNT" -c "$work/cpuid" "$work/steps" "$@" >"$work/inside" 2>/dev/null </dev/null ||
         fail "stepcount $*"
     same "instructions of $*" "$(count instr_retired:NBOGUSNTAG "$result")" \

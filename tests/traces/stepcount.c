@@ -1,6 +1,7 @@
 /*
- * Counts the instructions a 32-bit program executes, by nothing but single steps: the independent
- * answer p4sim's counts are compared with. It shares no code with p4sim and takes no shortcut.
+ * Counts the instructions a program, 32-bit or 64-bit, executes, by nothing but single steps: the
+ * independent answer p4sim's counts are compared with. It shares no code with p4sim and takes no
+ * shortcut.
  *
  *   stepcount [-c CPUIDFILE] OUTPUT PROGRAM [ARGUMENT...]
  *
@@ -54,6 +55,7 @@ static const char *const twice_names[TWICE] = {
 static pid_t pid;
 static struct user_regs_struct regs;
 static uint64_t executed, twice_count[TWICE];
+static bool wide; /* a 64-bit program */
 
 static void die(const char *what)
 {
@@ -110,18 +112,27 @@ static const struct answer *find_answer(unsigned leaf, unsigned subleaf)
     return found ? found : beyond;
 }
 
+/* A word of the program's size. */
+static uint64_t read_word(uint64_t at)
+{
+    uint64_t word = 0;
+
+    read_memory(at, &word, wide ? 8 : 4);
+    return word;
+}
+
 static void edit_start(void)
 {
-    uint32_t at = (uint32_t)regs.rsp, argc, word, pair[2];
+    unsigned size = wide ? 8 : 4;
+    uint64_t at = regs.rsp + size * (read_word(regs.rsp) + 2), word, pair[2];
 
-    read_memory(at, &argc, 4);
-    at += 4 * (argc + 2);
     do {
-        read_memory(at, &word, 4);
-        at += 4;
+        word = read_word(at);
+        at += size;
     } while (word);
-    for (;; at += 8) {
-        read_memory(at, pair, 8);
+    for (;; at += 2 * size) {
+        pair[0] = read_word(at);
+        pair[1] = read_word(at + size);
         if (pair[0] == AT_NULL)
             return;
         if (pair[0] == AT_RANDOM)
@@ -132,7 +143,8 @@ static void edit_start(void)
             pair[1] = 0;
         if (pair[0] == AT_SYSINFO || pair[0] == AT_SYSINFO_EHDR)
             pair[0] = AT_IGNORE;
-        write_memory(at, pair, 8);
+        write_memory(at, &pair[0], size);
+        write_memory(at + size, &pair[1], size);
     }
 }
 
@@ -162,6 +174,8 @@ static const struct instruction *look(void)
         now.repeat |= *now.opcode == 0xf2 || *now.opcode == 0xf3;
         now.operand_16 |= *now.opcode == 0x66;
     }
+    if (wide && (*now.opcode & 0xf0) == 0x40) /* REX */
+        now.opcode++;
     return &now;
 }
 
@@ -231,9 +245,9 @@ static void hide_trap_flag(const struct instruction *now)
     uint16_t flags;
 
     if (now->opcode[0] == 0x9c) {
-        read_memory(regs.rsp & 0xffffffff, &flags, 2);
+        read_memory(regs.rsp, &flags, 2);
         flags &= 0xfeff;
-        write_memory(regs.rsp & 0xffffffff, &flags, 2);
+        write_memory(regs.rsp, &flags, 2);
     }
     if (regs.eflags & 0x100) {
         regs.eflags &= ~0x100ull;
@@ -256,13 +270,13 @@ static void unblock_traps(void)
 static bool is_system_call(const struct instruction *now)
 {
     return (now->opcode[0] == 0xcd && now->opcode[1] == 0x80) ||
-           (now->opcode[0] == 0x0f && now->opcode[1] == 0x34);
+           (now->opcode[0] == 0x0f && (now->opcode[1] == 0x34 || now->opcode[1] == 0x05));
 }
 
 /* A kernel that restarts a call sets the program back before the step. */
 static bool is_restarted_call(void)
 {
-    int32_t result = (int32_t)regs.rax;
+    int64_t result = wide ? (int64_t)regs.rax : (int32_t)regs.rax;
 
     return (int64_t)regs.orig_rax >= 0 && result <= -512 && result >= -516;
 }
@@ -338,11 +352,7 @@ static void start(char **argv)
         die(argv[0]);
     ptrace(PTRACE_SETOPTIONS, pid, NULL, (long)PTRACE_O_EXITKILL);
     ptrace(PTRACE_GETREGS, pid, NULL, &regs);
-    if (regs.cs != 0x23) {
-        fprintf(stderr, "%s: not a 32-bit program\n", argv[0]);
-        kill(pid, SIGKILL);
-        exit(3);
-    }
+    wide = regs.cs == 0x33;
     edit_start();
 }
 
