@@ -29,6 +29,7 @@ static const struct command commands[] = {
     {"tables", command_tables, "where the event tables of other tools differ, and why"},
     {"validate", command_validate,
      "repeat published measurements of the hardware, print both side by side"},
+    {"record", command_record, "sample events: by interrupt or precisely (PEBS)"},
     {"report", command_report, "what samples say: by function, line, data address, skid"},
     {"trace", command_trace, "record a run, show or verify a recording"},
 };

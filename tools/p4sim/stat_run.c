@@ -7,6 +7,7 @@
  * deterministic, so all passes take the same clocks, and this is checked.
  */
 #define _GNU_SOURCE
+#include "open_source.h"
 #include "stat.h"
 
 #include <errno.h>
@@ -109,67 +110,22 @@ int stat_plan(const struct stat_options *options, struct stat_result *result)
 /* ---- sources -----------------------------------------------------------------------------------
  */
 
-static struct trace_source *open_program(const struct stat_options *options,
-                                         struct stat_result *result, const char *record_to,
-                                         char error[512], int *status)
+static struct trace_source *source_of(const struct stat_options *options,
+                                      struct stat_result *result, const char *recording,
+                                      size_t pass, char error[512], int *status)
 {
-    return trace_open_live(&(struct trace_live_options){.argv = options->argv,
-                                                        .cpuid = sim_model_cpuid,
-                                                        .cpuid_context = &result->model,
-                                                        .record_to = record_to,
-                                                        .long_mode = result->model.params.em64t},
-                           error, status);
-}
-
-static char *read_file(const char *path, char error[512])
-{
-    enum { LIMIT = 1 << 20 };
-    FILE *file = fopen(path, "r");
-    char *text = file ? malloc(LIMIT) : NULL;
-    size_t length = text ? fread(text, 1, LIMIT, file) : 0;
-    bool good = text && !ferror(file) && length < LIMIT;
-    if (good)
-        text[length] = '\0';
-    else
-        snprintf(error, 512, "%.300s: %s", path,
-                 length == LIMIT ? "larger than 1 MB; expected a short assembly file"
-                                 : strerror(errno));
-    if (file)
-        fclose(file);
-    if (!good) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
-static struct trace_source *open_snippet(const struct stat_options *options,
-                                         struct stat_result *result, char error[512], int *status)
-{
-    char *text = options->path ? read_file(options->path, error) : NULL;
-    if (options->path && !text) {
-        *status = EXIT_INPUT;
-        return NULL;
-    }
-    struct trace_source *source = trace_open_snippet(
-        text ? text : options->assembly, options->path ? options->path : "the command line",
-        options->long_mode, sim_model_cpuid, &result->model, error, status);
-    free(text);
-    return source;
-}
-
-static struct trace_source *open_source(const struct stat_options *options,
-                                        struct stat_result *result, const char *recording,
-                                        size_t pass, char error[512], int *status)
-{
-    *status = EXIT_INPUT;
+    struct source_choice choice = {.long_mode = options->long_mode};
     if (options->source == STAT_TRACE)
-        return trace_open_file(options->path, error, status);
-    if (options->source == STAT_SNIPPET)
-        return open_snippet(options, result, error, status);
-    if (pass == 0)
-        return open_program(options, result, recording, error, status);
-    return trace_open_file(recording, error, status);
+        choice.recording = options->path;
+    else if (options->source == STAT_SNIPPET)
+        choice.snippet = options->path;
+    else if (pass > 0)
+        choice.recording = recording;
+    else
+        choice.argv = options->argv;
+    choice.assembly = options->assembly;
+    choice.record_to = recording;
+    return open_source(&choice, &result->model, error, status);
 }
 
 /* ---- one pass ----------------------------------------------------------------------------------
@@ -278,7 +234,7 @@ static int run_pass(const struct stat_options *options, struct stat_result *resu
 {
     char error[512] = "";
     int status;
-    struct trace_source *source = open_source(options, result, recording, pass, error, &status);
+    struct trace_source *source = source_of(options, result, recording, pass, error, &status);
     if (!source)
         return complain(status, "stat", "%s", error);
     struct sim_bench *bench = sim_bench_new(&result->model, source, error);

@@ -1,0 +1,291 @@
+/* The sampled run: from the programmed counters to the file's end record, and what it cost. */
+#define _GNU_SOURCE
+#include "record.h"
+#include "stat.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int interrupted; /* the signal that asks us to stop; 0: none */
+static struct trace_source *volatile running;
+
+static void on_signal(int number)
+{
+    interrupted = number;
+    if (running)
+        trace_source_interrupt(running);
+}
+
+/* Once: a second Ctrl-C ends p4sim the hard way. */
+static void listen_to_signals(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- samples -----------------------------------------------------------------------------------
+ */
+
+static void write_objects(struct record_run *run)
+{
+    size_t count;
+    const struct trace_object *object = trace_source_objects(run->source, &count);
+    for (; run->objects < count; run->objects++)
+        samples_put_object(run->writer, &object[run->objects]);
+}
+
+static unsigned event_of(const struct record_run *run, const struct sim_sample *s)
+{
+    for (unsigned i = 0; i < run->about.event_count; i++)
+        if ((int)run->about.event[i].counter == s->counter)
+            return i;
+    return (unsigned)run->about.event_count;
+}
+
+static void take_sample(void *context, const struct sim_sample *s)
+{
+    struct record_run *run = context;
+    uint64_t frame[SAMPLES_CHAIN];
+    struct samples_sample sample = {
+        .about = *s, .event = event_of(run, s), .skid_known = s->skid_known, .frame = frame};
+    write_objects(run);
+    record_code(run, s->process, s->ip);
+    if (s->truth_known && s->truth_ip != s->ip)
+        record_code(run, s->process, s->truth_ip);
+    if (run->options->call_chain && s->kind == SIM_SAMPLE_PMI)
+        sample.frames = record_chain(run, s, frame, &sample.chain);
+    if (!run->options->registers && s->kind == SIM_SAMPLE_PMI)
+        sample.about.registers_known = false; /* they were for the chain */
+    samples_put(run->writer, &sample);
+}
+
+/* ---- starting ----------------------------------------------------------------------------------
+ */
+
+static bool start(struct record_run *run, char error[512])
+{
+    const struct record_options *options = run->options;
+    struct sim_sampling sampling = {.count = (unsigned)run->about.event_count,
+                                    .branches = options->branches,
+                                    .no_kernel = false,
+                                    .last_branches = options->last_branches,
+                                    .registers = options->registers || options->call_chain,
+                                    .records = options->buffer,
+                                    .threshold = options->threshold,
+                                    .max_samples = options->max_samples,
+                                    .sample = take_sample,
+                                    .context = run};
+    for (unsigned i = 0; i < sampling.count; i++) {
+        const struct samples_event *event = &run->about.event[i];
+        sampling.counters[i] = (struct sim_sampling_counter){
+            .counter = event->counter, .lp = 0, .how = event->how, .period = event->period};
+    }
+    return sim_program(sim_bench_pmu(run->bench), &run->plan, error) &&
+           sim_bench_sample(run->bench, &sampling, error);
+}
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+static void end_text(const struct trace_end *end, char *out, size_t size)
+{
+    switch (end->how) {
+    case TRACE_ENDED_EXIT:
+        snprintf(out, size, "the program exited with status %d", end->status);
+        break;
+    case TRACE_ENDED_SIGNAL:
+        snprintf(out, size, "the program was ended by signal %d", end->status);
+        break;
+    case TRACE_ENDED_SNIPPET:
+        snprintf(out, size, "the snippet ran to its end");
+        break;
+    default:
+        snprintf(out, size, "the program did not come to its end");
+    }
+}
+
+/* The status of the command, with a complaint where something went wrong. */
+static int judge(struct record_run *run, enum sim_stop stop)
+{
+    char *how = run->end.how;
+    size_t size = sizeof run->end.how;
+    end_text(&run->source->end, how, size);
+    if (interrupted) {
+        snprintf(how, size, "interrupted by signal %d", interrupted);
+        return EXIT_INTERRUPT + interrupted;
+    }
+    switch (stop) {
+    case SIM_STOP_LIMIT:
+        snprintf(how, size, "stopped after %" PRIu64 " instructions as asked",
+                 run->options->max_instructions);
+        return EXIT_DONE;
+    case SIM_STOP_SOURCE_ERROR:
+        snprintf(how, size, "%.190s", run->source->error);
+        return complain(run->source->error_status ? run->source->error_status : EXIT_INPUT,
+                        "record", "%s", run->source->error);
+    case SIM_STOP_NOT_ON_MODEL:
+        snprintf(how, size, "not on model %s", run->model.name);
+        return complain(EXIT_INPUT, "record", "not on model %s: %s", run->model.name,
+                        sim_bench_report(run->bench));
+    case SIM_STOP_MACHINE:
+        snprintf(how, size, "the simulated machine stopped");
+        return complain(EXIT_MACHINE, "record", "the simulated machine stopped: %s",
+                        sim_bench_report(run->bench));
+    default:
+        return EXIT_DONE;
+    }
+}
+
+static void take_totals(struct record_run *run)
+{
+    const struct sim_sampling_totals *from = sim_bench_sampling_totals(run->bench);
+    const struct nb_stats *stats = sim_bench_stats(run->bench);
+    struct samples_totals *to = &run->end.totals;
+    run->end.clocks = stats->clocks;
+    run->end.instructions = stats->instructions;
+    to->samples = from->samples;
+    to->interrupts = from->interrupts;
+    to->interrupt_clocks = stats->handler_clocks;
+    to->request_clocks = from->request_clocks;
+    to->pebs_records = from->pebs_records;
+    to->assist_clocks = stats->assist_clocks;
+    to->branch_records = from->branch_records;
+    to->lost_records = from->lost_records;
+    to->lost_periods = from->lost_periods;
+    to->faults = from->faults;
+}
+
+/* ---- what it cost ------------------------------------------------------------------------------
+ */
+
+static void say_events(const struct record_run *run)
+{
+    for (unsigned i = 0; i < run->about.event_count; i++) {
+        const struct samples_event *event = &run->about.event[i];
+        fprintf(stderr, "  %s: one sample in %" PRIu64 ", %s, counter %u", event->text,
+                event->period, event->how == SIM_BY_PEBS ? "precise (PEBS)" : "by interrupt",
+                event->counter);
+        if (run->end.counted[i])
+            fprintf(stderr, "; it happened %" PRIu64 " times", run->end.count[i]);
+        fputc('\n', stderr);
+    }
+}
+
+static void say_cost(const struct record_run *run)
+{
+    const struct samples_totals *t = &run->end.totals;
+    double clocks = run->end.clocks ? (double)run->end.clocks : 1;
+    if (t->interrupts)
+        fprintf(stderr,
+                "  %" PRIu64 " interrupts cost %" PRIu64 " clocks (%.2f%% of %" PRIu64
+                "), %.0f each; from request to acceptance %.0f clocks on average\n",
+                t->interrupts, t->interrupt_clocks, 100 * (double)t->interrupt_clocks / clocks,
+                run->end.clocks, (double)t->interrupt_clocks / (double)t->interrupts,
+                (double)t->request_clocks / (double)t->interrupts);
+    if (t->pebs_records)
+        fprintf(stderr,
+                "  %" PRIu64 " PEBS records; all assists cost %" PRIu64 " clocks (%.2f%%)\n",
+                t->pebs_records, t->assist_clocks, 100 * (double)t->assist_clocks / clocks);
+    if (t->lost_records)
+        fprintf(stderr, "  %" PRIu64 " records were lost: the DS buffer was full\n",
+                t->lost_records);
+    if (t->lost_periods)
+        fprintf(stderr,
+                "  %" PRIu64 " whole periods went by while an interrupt was on its way or served; "
+                "a longer period loses none\n",
+                t->lost_periods);
+    if (t->faults)
+        fprintf(stderr, "  a page of the DS area was missing: recording stopped\n");
+}
+
+static void summary(const struct record_run *run)
+{
+    fprintf(stderr, "\n%" PRIu64 " samples in %s (%s)\n", run->end.totals.samples,
+            run->options->output, run->end.how);
+    say_events(run);
+    say_cost(run);
+}
+
+/* ---- the run -----------------------------------------------------------------------------------
+ */
+
+static int finish(struct record_run *run, enum sim_stop stop)
+{
+    char error[512];
+    sim_bench_sampling_end(run->bench);
+    int status = judge(run, stop);
+    take_totals(run);
+    write_objects(run);
+    if (!samples_finish(run->writer, &run->end, error))
+        return complain(EXIT_INPUT, "record", "%s", error);
+    if (!run->options->quiet)
+        summary(run);
+    return status;
+}
+
+static int sample(struct record_run *run)
+{
+    char error[512];
+    struct stat_progress line = {1, 1};
+    bool show = !run->options->no_progress && isatty(STDERR_FILENO);
+    if (!start(run, error)) {
+        char ignored[512];
+        samples_finish(run->writer, NULL, ignored);
+        return complain(EXIT_USAGE, "record", "%s", error);
+    }
+    running = run->options->source.argv ? run->source : NULL;
+    enum sim_stop stop = sim_bench_run(
+        run->bench, &(struct sim_run_options){.max_instructions = run->options->max_instructions,
+                                              .stop = &interrupted,
+                                              .progress = show ? stat_progress_show : NULL,
+                                              .progress_context = &line});
+    running = NULL;
+    if (show)
+        stat_progress_clear();
+    return finish(run, stop);
+}
+
+/* Everything that was opened is closed, in the opposite order. */
+static void clean_up(struct record_run *run)
+{
+    sim_bench_free(run->bench);
+    if (run->source) {
+        if (run->status || interrupted)
+            trace_source_interrupt(run->source);
+        trace_source_close(run->source);
+    }
+    record_codes_free(run->codes);
+}
+
+static int open_all(struct record_run *run)
+{
+    char error[512] = "";
+    int status = EXIT_INPUT;
+    run->source = open_source(&run->options->source, &run->model, error, &status);
+    if (!run->source)
+        return complain(status, "record", "%s", error);
+    run->bench = sim_bench_new(&run->model, run->source, error);
+    run->codes = record_codes_new();
+    if (!run->bench || !run->codes)
+        return complain(EXIT_INPUT, "record", "%s", run->bench ? "out of memory" : error);
+    run->writer = samples_create(run->options->output, &run->about, error);
+    if (!run->writer)
+        return complain(EXIT_INPUT, "record", "%s", error);
+    return EXIT_DONE;
+}
+
+int record_go(struct record_run *run)
+{
+    listen_to_signals();
+    run->status = open_all(run);
+    if (!run->status)
+        run->status = sample(run);
+    clean_up(run);
+    return run->status;
+}
