@@ -1,15 +1,18 @@
 /*
- * The bench: one source of instructions, one machine, one PMU.
+ * The bench: sources of instructions, one machine, one PMU.
  *
  * The machine pulls instructions through nb_input; here they come from a trace source, field by
  * field. A run is cut into slices so that a Ctrl-C is seen and progress can be told; the cut
  * changes nothing in the simulated machine.
  *
- * Not modelled: a second logical processor.
+ * A machine with two logical processors runs two sources, or the threads of one (spread.h). Two
+ * sources are two systems of address spaces: the second one's process numbers get a bit of their
+ * own.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "sim.h"
 #include "registers.h"
+#include "spread.h"
 #include "system.h"
 
 #include <stdio.h>
@@ -19,21 +22,36 @@
 
 enum { SLICE = 20000 }; /* instructions between two looks at the clock: some milliseconds */
 
-struct sim_bench {
+#define SECOND_SOURCE 0x4000u /* in process numbers */
+
+/* What a logical processor runs. */
+struct feed {
+    struct sim_bench *bench;
+    unsigned lp;
     struct trace_source *source;
+    uint16_t process_bit;
+    uint64_t serial; /* instructions given to the machine, without the kernel's */
+    struct system system;
+};
+
+struct sim_bench {
+    struct trace_source *source[2];
+    unsigned sources;
+    struct sim_spread *spread; /* of the one source over two logical processors, or NULL */
+    struct feed feed[2];
     struct p4pmu *pmu;
     struct nb_machine *machine;
-    struct nb_input input;
-    struct sim_registers registers;
-    struct sim_parts *parts; /* or NULL */
-    uint64_t serial;         /* instructions given to the machine, without the kernel's */
-    struct system system;
+    struct sim_registers registers[2]; /* by source */
+    struct sim_accesses accesses;      /* what sim_bench_accesses() gave last */
+    struct sim_parts *parts;           /* or NULL */
+    struct kernel_pages pages;         /* that the programs have touched */
     struct sampler sampler;
     uint32_t core_mhz;
     const volatile int *stop;
-    bool source_failed, stopped;
+    struct trace_source *failed; /* the source that could not go on */
+    bool stopped;
     double seconds;
-    char report[512];
+    char report[1024];
 };
 
 static double wall_seconds(void)
@@ -72,43 +90,87 @@ static void copy_instruction(const struct trace_instruction *in, struct nb_instr
     }
 }
 
+static enum nb_input_result from_source(struct feed *feed, struct trace_instruction *in)
+{
+    switch (trace_source_next(feed->source, in)) {
+    case TRACE_OK:
+        return NB_INPUT_OK;
+    case TRACE_SYNC:
+        return NB_INPUT_SYNC;
+    case TRACE_ERROR:
+        feed->bench->failed = feed->source;
+        break;
+    case TRACE_END:
+        break;
+    }
+    return NB_INPUT_END;
+}
+
+static enum nb_input_result from_spread(struct feed *feed, struct trace_instruction *in)
+{
+    switch (sim_spread_next(feed->bench->spread, feed->lp, in)) {
+    case SIM_SPREAD_OK:
+        return NB_INPUT_OK;
+    case SIM_SPREAD_SYNC:
+        return NB_INPUT_SYNC;
+    case SIM_SPREAD_IDLE:
+        return NB_INPUT_IDLE;
+    case SIM_SPREAD_ERROR:
+        feed->bench->failed = feed->source;
+        break;
+    case SIM_SPREAD_END:
+        break;
+    }
+    return NB_INPUT_END;
+}
+
+static enum nb_input_result too_many_processes(struct feed *feed)
+{
+    snprintf(feed->source->error, sizeof feed->source->error,
+             "more than %u processes of one of two programs", SECOND_SOURCE);
+    feed->source->error_status = 3;
+    feed->bench->failed = feed->source;
+    return NB_INPUT_END;
+}
+
 static enum nb_input_result next_instruction(void *context, struct nb_instruction *out)
 {
-    struct sim_bench *bench = context;
+    struct feed *feed = context;
+    struct sim_bench *bench = feed->bench;
     struct trace_instruction in;
     enum nb_input_result kernel;
-    if (system_next(&bench->system, out, &kernel))
+    if (system_next(&feed->system, out, &kernel))
         return kernel;
     if (bench->stop && *bench->stop) {
         bench->stopped = true;
         return NB_INPUT_END;
     }
-    enum trace_result result = trace_source_next(bench->source, &in);
-    if (result == TRACE_SYNC)
-        return NB_INPUT_SYNC;
-    if (result != TRACE_OK) {
-        bench->source_failed = result == TRACE_ERROR;
-        return NB_INPUT_END;
-    }
+    enum nb_input_result result = bench->spread ? from_spread(feed, &in) : from_source(feed, &in);
+    if (result != NB_INPUT_OK)
+        return result;
+    if (in.process >= SECOND_SOURCE && bench->sources > 1)
+        return too_many_processes(feed);
     copy_instruction(&in, out);
-    out->serial = bench->serial++;
+    out->process |= feed->process_bit;
+    out->serial = feed->serial++;
     if (bench->parts && sim_parts_follow(bench->parts, &in))
         out->flags |= NB_INSTRUCTION_BOUNDARY;
-    system_pass(&bench->system, &in, out, NULL);
+    system_pass(&feed->system, &in, out, NULL);
     return NB_INPUT_OK;
 }
 
 static size_t code_at(void *context, uint16_t process, uint64_t ip, uint8_t bytes[15])
 {
-    struct sim_bench *bench = context;
+    const struct feed *feed = context;
     if (process == NB_PROCESS_KERNEL)
         return kernel_code_at(ip, bytes);
-    return trace_source_code_at(bench->source, process, ip, bytes);
+    uint16_t own = (uint16_t)(process & ~(unsigned)feed->process_bit);
+    return trace_source_code_at(feed->source, own, ip, bytes);
 }
 
 static void boundary(void *context)
 {
-    struct sim_bench *bench = context;
+    struct sim_bench *bench = ((struct feed *)context)->bench;
     const struct nb_stats *stats = nb_stats(bench->machine);
     sim_parts_boundary(bench->parts, bench->pmu, stats->clocks, stats->instructions);
 }
@@ -118,31 +180,29 @@ static void boundary(void *context)
 
 static uint64_t interrupt(void *context, const struct nb_interrupt *taken)
 {
-    struct sim_bench *bench = context;
-    return system_interrupt(&bench->system, taken);
+    struct feed *feed = context;
+    return system_interrupt(&feed->system, taken);
 }
 
 static bool precise(void *context, const struct nb_instruction *in, struct nb_instruction *flow)
 {
-    struct sim_bench *bench = context;
-    return sampler_pebs(&bench->sampler, 0, in, flow);
+    struct feed *feed = context;
+    return sampler_pebs(&feed->bench->sampler, feed->lp, in, flow);
 }
 
 static bool branch(void *context, const struct p4pmu_branch *taken, const struct nb_instruction *in,
                    struct nb_instruction *flow)
 {
-    struct sim_bench *bench = context;
-    return sampler_branch(&bench->sampler, 0, taken, in, flow);
+    struct feed *feed = context;
+    return sampler_branch(&feed->bench->sampler, feed->lp, taken, in, flow);
 }
 
-static void join_system(struct sim_bench *bench, const struct sim_model *model)
+static void join_system(struct sim_bench *bench, const struct sim_model *model, unsigned lps)
 {
     bench->sampler.pmu = bench->pmu;
     bench->core_mhz = model->params.core_mhz;
-    system_init(&bench->system, bench->pmu, &bench->sampler, 0);
-    bench->input.interrupt = interrupt;
-    bench->input.precise = precise;
-    bench->input.branch = branch;
+    for (unsigned i = 0; i < lps; i++)
+        system_init(&bench->feed[i].system, bench->pmu, &bench->sampler, &bench->pages, i);
     p4pmu_memory(bench->pmu, &(struct p4pmu_memory){.context = &bench->sampler,
                                                     .read = sampler_memory_read,
                                                     .write = sampler_memory_write});
@@ -150,7 +210,8 @@ static void join_system(struct sim_bench *bench, const struct sim_model *model)
 
 void sim_bench_kernel(struct sim_bench *bench, const struct sim_kernel_options *options)
 {
-    system_start(&bench->system, options, bench->machine, bench->core_mhz);
+    for (unsigned i = 0; i < sim_bench_lps(bench); i++)
+        system_start(&bench->feed[i].system, options, bench->machine, bench->core_mhz);
 }
 
 bool sim_bench_sample(struct sim_bench *bench, const struct sim_sampling *sampling, char error[512])
@@ -171,25 +232,66 @@ const struct sim_sampling_totals *sim_bench_sampling_totals(const struct sim_ben
 /* ---- the bench ---------------------------------------------------------------------------------
  */
 
-struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_source *source,
-                                char error[512])
+static void answer(struct sim_bench *bench, unsigned source, unsigned lps)
 {
+    struct sim_registers *registers = &bench->registers[source];
+    registers->pmu = bench->pmu;
+    registers->lp = source;
+    registers->spread = bench->spread != NULL;
+    trace_source_answer(bench->source[source], sim_registers_access, registers, lps);
+}
+
+/* The machine with what it needs; false when memory is short or the model is not known. */
+static bool build(struct sim_bench *bench, const struct sim_model *model, unsigned lps)
+{
+    struct nb_input inputs[2];
+    if (lps > bench->sources && !(bench->spread = sim_spread_new(bench->source[0])))
+        return false;
+    for (unsigned i = 0; i < lps; i++) {
+        bool second = i > 0 && bench->sources > 1;
+        bench->feed[i] = (struct feed){.bench = bench,
+                                       .lp = i,
+                                       .source = bench->source[second],
+                                       .process_bit = second ? SECOND_SOURCE : 0};
+        inputs[i] = (struct nb_input){
+            .context = &bench->feed[i],
+            .next = next_instruction,
+            .code_at = code_at,
+            .boundary = boundary,
+            .interrupt = interrupt,
+            .precise = precise,
+            .branch = branch,
+        };
+    }
+    bench->pmu = p4pmu_new(&(struct p4pmu_config){.model = model->params.family_model,
+                                                  .hyper_threading = model->hyper_threading,
+                                                  .stepping = model->stepping});
+    if (bench->pmu) {
+        join_system(bench, model, lps);
+        bench->machine = nb_new(&model->params, bench->pmu, inputs, lps);
+    }
+    return bench->machine != NULL;
+}
+
+struct sim_bench *sim_bench_new_on(const struct sim_model *model,
+                                   struct trace_source *const sources[], unsigned count,
+                                   unsigned lps, char error[512])
+{
+    if (lps > 1 && !model->hyper_threading) {
+        snprintf(error, 512,
+                 "model %s has one logical processor; a model with Hyper-Threading is needed",
+                 model->name);
+        return NULL;
+    }
     struct sim_bench *bench = calloc(1, sizeof *bench);
     if (!bench) {
         snprintf(error, 512, "out of memory");
         return NULL;
     }
-    bench->source = source;
-    bench->input = (struct nb_input){
-        .context = bench, .next = next_instruction, .code_at = code_at, .boundary = boundary};
-    bench->pmu = p4pmu_new(&(struct p4pmu_config){.model = model->params.family_model,
-                                                  .hyper_threading = model->hyper_threading,
-                                                  .stepping = model->stepping});
-    if (bench->pmu)
-        join_system(bench, model);
-    if (bench->pmu)
-        bench->machine = nb_new(&model->params, bench->pmu, &bench->input, 1);
-    if (!bench->machine) {
+    bench->sources = count;
+    for (unsigned i = 0; i < count; i++)
+        bench->source[i] = sources[i];
+    if (!build(bench, model, lps)) {
         snprintf(error, 512, "the machine of model %s cannot be built: %s", model->name,
                  bench->pmu ? "out of memory or no decoder"
                             : "out of memory or unknown family model");
@@ -197,10 +299,15 @@ struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_sour
         return NULL;
     }
     p4pmu_privilege(bench->pmu, 0, 0, true);
-    bench->registers.pmu = bench->pmu;
-    trace_source_answer(source, sim_registers_access, &bench->registers,
-                        model->hyper_threading ? 2 : 1);
+    for (unsigned i = 0; i < count; i++)
+        answer(bench, i, model->hyper_threading ? 2 : 1);
     return bench;
+}
+
+struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_source *source,
+                                char error[512])
+{
+    return sim_bench_new_on(model, &source, 1, 1, error);
 }
 
 void sim_bench_free(struct sim_bench *bench)
@@ -209,9 +316,10 @@ void sim_bench_free(struct sim_bench *bench)
         return;
     nb_free(bench->machine);
     sim_parts_free(bench->parts);
-    system_free(&bench->system);
+    kernel_pages_free(&bench->pages);
     sampler_free(&bench->sampler);
     p4pmu_free(bench->pmu);
+    sim_spread_free(bench->spread);
     free(bench);
 }
 
@@ -227,17 +335,43 @@ const struct nb_stats *sim_bench_stats(const struct sim_bench *bench)
 
 void sim_bench_access_rules(struct sim_bench *bench, const struct sim_access_rules *rules)
 {
-    bench->registers.rules = *rules;
+    for (unsigned i = 0; i < bench->sources; i++)
+        bench->registers[i].rules = *rules;
 }
 
-const struct sim_accesses *sim_bench_accesses(const struct sim_bench *bench)
+const struct sim_accesses *sim_bench_accesses(struct sim_bench *bench)
 {
-    return &bench->registers.accesses;
+    struct sim_accesses *sum = &bench->accesses;
+    *sum = bench->registers[0].accesses;
+    for (unsigned i = 1; i < bench->sources; i++) {
+        const struct sim_accesses *more = &bench->registers[i].accesses;
+        for (unsigned kind = 0; kind < 4; kind++)
+            sum->count[kind] += more->count[kind];
+        sum->faults += more->faults;
+        if (!sum->first_fault[0])
+            memcpy(sum->first_fault, more->first_fault, sizeof sum->first_fault);
+    }
+    return sum;
+}
+
+unsigned sim_bench_lps(const struct sim_bench *bench)
+{
+    return bench->spread ? 2 : bench->sources;
+}
+
+const struct nb_stats *sim_bench_lp_stats(const struct sim_bench *bench, unsigned lp)
+{
+    return nb_lp_stats(bench->machine, lp);
+}
+
+const struct trace_source *sim_bench_failed(const struct sim_bench *bench)
+{
+    return bench->failed;
 }
 
 bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *options)
 {
-    bench->parts = sim_parts_new(options, bench->source);
+    bench->parts = sim_parts_new(options, bench->source[0]);
     return bench->parts != NULL;
 }
 
@@ -262,7 +396,7 @@ static void tell_progress(const struct sim_bench *bench, const struct sim_run_op
                           double seconds)
 {
     const struct nb_stats *stats = nb_stats(bench->machine);
-    double share = trace_source_share_done(bench->source);
+    double share = trace_source_share_done(bench->source[0]);
     if (share < 0 && options->max_instructions)
         share = (double)stats->instructions / (double)options->max_instructions;
     options->progress(options->progress_context,
@@ -289,7 +423,7 @@ static enum sim_stop judge(struct sim_bench *bench, enum nb_stop stop)
     if (stop == NB_STOP_END && bench->stopped)
         return SIM_STOP_INTERRUPTED;
     if (stop == NB_STOP_END)
-        return bench->source_failed ? SIM_STOP_SOURCE_ERROR : SIM_STOP_END;
+        return bench->failed ? SIM_STOP_SOURCE_ERROR : SIM_STOP_END;
     const char *why = stop == NB_STOP_NO_MEMORY ? "out of memory" : nb_report(bench->machine);
     snprintf(bench->report, sizeof bench->report, "%s", why ? why : "");
     return stop == NB_STOP_NOT_ON_MODEL ? SIM_STOP_NOT_ON_MODEL : SIM_STOP_MACHINE;

@@ -84,7 +84,8 @@ struct kernel_frame *kernel_enter(struct kernel *kernel, enum kernel_routine rou
 {
     enum { FRAME = 20, ERROR_CODE = 4 }; /* SS, ESP, EFLAGS, CS, EIP: pushed by the processor */
     uint32_t top = kernel->depth ? kernel->frame[kernel->depth - 1].esp
-                                 : KERNEL_STACKS + (process % 1024u + 1) * KERNEL_STACK_BYTES;
+                                 : KERNEL_STACKS + ((process + 512u * kernel->lp) % 1024u + 1) *
+                                                       KERNEL_STACK_BYTES;
     struct kernel_frame *frame = &kernel->frame[kernel->depth++];
     *frame =
         (struct kernel_frame){.row = kernel_routine_row(routine),

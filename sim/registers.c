@@ -6,6 +6,7 @@
  * strict, a program's accesses are those of CPL 0. The driver of /dev/cpu/N/msr always runs there.
  */
 #include "registers.h"
+#include "spread.h"
 
 #include <stdio.h>
 
@@ -65,10 +66,15 @@ static enum p4pmu_fault perform(struct sim_registers *r, unsigned lp,
     }
 }
 
+static unsigned lp_of(const struct sim_registers *r, const struct trace_register_access *access)
+{
+    return r->spread ? sim_spread_lp(access->thread) : r->lp;
+}
+
 bool sim_registers_access(void *context, struct trace_register_access *access)
 {
     struct sim_registers *r = context;
-    unsigned lp = access->by_driver ? access->logical_processor : r->lp;
+    unsigned lp = access->by_driver ? access->logical_processor : lp_of(r, access);
     bool strict = r->rules.strict && !access->by_driver, before_pce;
     unsigned before = p4pmu_cpl(r->pmu, lp, &before_pce);
     enum p4pmu_fault fault;

@@ -12,6 +12,7 @@
 struct sim_registers {
     struct p4pmu *pmu;
     unsigned lp; /* on which the program runs */
+    bool spread; /* ... unless its threads are spread over both (spread.h) */
     struct sim_access_rules rules;
     struct sim_accesses accesses;
 };

@@ -189,6 +189,8 @@ bool sampler_wants_registers(const struct sampler *s)
 void sampler_note(struct sampler *s, unsigned lp, const struct nb_instruction *in, uint16_t thread,
                   const struct p4pmu_pebs_registers *registers)
 {
+    if (!s->notes[lp])
+        return;
     s->notes[lp][in->serial % SAMPLER_NOTES] = (struct sampler_note){
         .serial = in->serial + 1, .ip = in->ip, .process = in->process, .thread = thread};
     if (registers)
@@ -198,6 +200,8 @@ void sampler_note(struct sampler *s, unsigned lp, const struct nb_instruction *i
 
 const struct sampler_note *sampler_find(const struct sampler *s, unsigned lp, uint64_t serial)
 {
+    if (!s->notes[lp])
+        return NULL;
     const struct sampler_note *note = &s->notes[lp][serial % SAMPLER_NOTES];
     return note->serial == serial + 1 ? note : NULL;
 }

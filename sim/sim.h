@@ -45,9 +45,17 @@ struct sim_bench;
  * NULL. */
 struct sim_bench *sim_bench_new(const struct sim_model *model, struct trace_source *source,
                                 char error[512]);
+/* The same on LPS logical processors, of which a model with Hyper-Threading has two: COUNT is 2 for
+ * a source on each of two, or 1 for one source whose threads run on LPS of them. */
+struct sim_bench *sim_bench_new_on(const struct sim_model *model,
+                                   struct trace_source *const sources[], unsigned count,
+                                   unsigned lps, char error[512]);
 void sim_bench_free(struct sim_bench *bench);
 struct p4pmu *sim_bench_pmu(struct sim_bench *bench);
 const struct nb_stats *sim_bench_stats(const struct sim_bench *bench);
+/* How many logical processors run something, and what is known of one of them. */
+unsigned sim_bench_lps(const struct sim_bench *bench);
+const struct nb_stats *sim_bench_lp_stats(const struct sim_bench *bench, unsigned lp);
 
 /* What a program may do to the clock and the monitoring hardware. All zero is the laboratory:
  * everything, as at CPL 0. */
@@ -63,7 +71,7 @@ struct sim_accesses {
     uint64_t faults;       /* of them ended in #GP(0) */
     char first_fault[256]; /* in words, or "" */
 };
-const struct sim_accesses *sim_bench_accesses(const struct sim_bench *bench);
+const struct sim_accesses *sim_bench_accesses(struct sim_bench *bench);
 
 /* Divides what follows into parts (parts.h), before the first instruction; false without memory. */
 bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *options);
@@ -82,8 +90,8 @@ enum sim_stop {
     SIM_STOP_END,          /* the source ended */
     SIM_STOP_LIMIT,        /* max_instructions reached */
     SIM_STOP_INTERRUPTED,  /* *stop became true: counts are partial */
-    SIM_STOP_SOURCE_ERROR, /* the source failed in mid-run: see source->error; counts so far stand
-                            */
+    SIM_STOP_SOURCE_ERROR, /* the source sim_bench_failed() failed in mid-run: see its error; counts
+                              so far stand */
     SIM_STOP_NOT_ON_MODEL, /* an instruction the part did not have: see sim_bench_report() */
     SIM_STOP_MACHINE       /* the machine stopped: see sim_bench_report() */
 };
@@ -96,6 +104,7 @@ struct sim_run_options {
     void *progress_context;
 };
 enum sim_stop sim_bench_run(struct sim_bench *bench, const struct sim_run_options *options);
+const struct trace_source *sim_bench_failed(const struct sim_bench *bench);
 const char *sim_bench_report(const struct sim_bench *bench);
 /* Wall seconds spent inside sim_bench_run so far. */
 double sim_bench_seconds(const struct sim_bench *bench);

@@ -4,19 +4,16 @@
  */
 #include "system.h"
 
-void system_init(struct system *s, struct p4pmu *pmu, struct sampler *sampler, unsigned lp)
+void system_init(struct system *s, struct p4pmu *pmu, struct sampler *sampler,
+                 struct kernel_pages *pages, unsigned lp)
 {
+    s->pages = pages;
     s->pmu = pmu;
     s->sampler = sampler;
     s->lp = lp;
     s->kernel.lp = lp;
     s->kernel.act = sampler_act;
     s->kernel.context = sampler;
-}
-
-void system_free(struct system *s)
-{
-    kernel_pages_free(&s->pages);
 }
 
 void system_start(struct system *s, const struct sim_kernel_options *options,
@@ -57,7 +54,7 @@ bool system_next(struct system *s, struct nb_instruction *out, enum nb_input_res
 static void meet_page_faults(struct system *s, struct nb_instruction *out)
 {
     uint64_t address = 0;
-    unsigned faults = kernel_page_faults(&s->pages, out, &address);
+    unsigned faults = kernel_page_faults(s->pages, out, &address);
     if (!faults)
         return;
     out->faults = (uint8_t)(faults < UINT8_MAX ? faults : UINT8_MAX);
@@ -74,7 +71,7 @@ static uint64_t routine_address(enum kernel_routine routine)
 void system_pass(struct system *s, const struct trace_instruction *in, struct nb_instruction *out,
                  const struct p4pmu_pebs_registers *registers)
 {
-    s->process = in->process;
+    s->process = out->process;
     s->next_ip = in->next_ip;
     if (s->options.on) {
         meet_page_faults(s, out);

@@ -18,7 +18,7 @@ struct system {
     struct nb_machine *machine;
     struct sampler *sampler;
     struct kernel kernel;
-    struct kernel_pages pages;
+    struct kernel_pages *pages; /* that the programs have touched */
     unsigned lp;
     uint64_t kernel_serial; /* instructions of the kernel given */
     /* the last instruction of the program */
@@ -32,8 +32,9 @@ struct system {
     } fault[SYSTEM_FAULTS]; /* addresses of page faults to come, by serial */
 };
 
-void system_init(struct system *system, struct p4pmu *pmu, struct sampler *sampler, unsigned lp);
-void system_free(struct system *system);
+/* PAGES are shared by logical processors that run the same address spaces. */
+void system_init(struct system *system, struct p4pmu *pmu, struct sampler *sampler,
+                 struct kernel_pages *pages, unsigned lp);
 /* The kernel is as OPTIONS say from now on; the timer runs on a processor of CORE_MHZ. */
 void system_start(struct system *system, const struct sim_kernel_options *options,
                   struct nb_machine *machine, uint32_t core_mhz);

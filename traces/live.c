@@ -347,6 +347,7 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
     live->cpuid_context = options->cpuid_context;
     live->native_only = options->native_only;
     live->long_mode = options->long_mode;
+    live->quantum = options->short_turns ? LIVE_SHORT_TURN : LIVE_QUANTUM;
     live->windowed = window_high != 0;
     live->window_low = window_low;
     live->window_high = window_high;

@@ -19,6 +19,8 @@
 #include <sched.h>
 #include <signal.h>
 
+#define LIVE_SHORT_TURN                                                                            \
+    1000 /* model choice: threads that wait for each other do so little longer */
 #define LIVE_QUANTUM                                                                               \
     20000 /* instructions of a turn: model choice, about a scheduler tick at this speed */
 
@@ -87,6 +89,7 @@ struct live {
     size_t space_count, space_capacity;
     bool spaces_to_drop;
     bool native_only;
+    uint32_t quantum;
     bool long_mode; /* 64-bit programs are followed */
     uint32_t threads_seen;
     bool natively;     /* threads run without steps: live_native.c */

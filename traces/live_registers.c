@@ -20,7 +20,8 @@ static void set_edx_eax(struct user_regs_struct *regs, uint64_t value)
     regs->rdx = value >> 32;
 }
 
-static struct trace_register_access access_of(const struct user_regs_struct *regs, unsigned kind)
+static struct trace_register_access access_of(const struct live *live,
+                                              const struct user_regs_struct *regs, unsigned kind)
 {
     return (struct trace_register_access){
         .what = kind == RECIPE_RDTSC   ? TRACE_RDTSC
@@ -28,6 +29,7 @@ static struct trace_register_access access_of(const struct user_regs_struct *reg
                 : kind == RECIPE_RDMSR ? TRACE_RDMSR
                                        : TRACE_WRMSR,
         .index = (uint32_t)regs->rcx,
+        .thread = live->threads[live->current]->number,
         .ip = regs->rip,
         .value = edx_eax(regs),
     };
@@ -35,7 +37,7 @@ static struct trace_register_access access_of(const struct user_regs_struct *reg
 
 bool live_may_access_register(struct live *live, const struct user_regs_struct *regs, unsigned kind)
 {
-    struct trace_register_access access = access_of(regs, kind);
+    struct trace_register_access access = access_of(live, regs, kind);
 
     access.ask = true;
     return live->source.registers ? live->source.registers(live->source.registers_context, &access)
@@ -44,7 +46,7 @@ bool live_may_access_register(struct live *live, const struct user_regs_struct *
 
 void live_access_register(struct live *live, struct user_regs_struct *regs, unsigned kind)
 {
-    struct trace_register_access access = access_of(regs, kind);
+    struct trace_register_access access = access_of(live, regs, kind);
 
     if (!live->source.registers)
         set_edx_eax(regs, live->executed);

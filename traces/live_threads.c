@@ -452,7 +452,7 @@ struct live_thread *live_schedule(struct live *live)
         live->current < live->thread_count ? live->threads[live->current] : NULL;
 
     if (thread && thread->state == THREAD_READY &&
-        (live->turn < LIVE_QUANTUM || live->thread_count == 1))
+        (live->turn < live->quantum || live->thread_count == 1))
         return thread;
     if (thread)
         execute_leave(thread);

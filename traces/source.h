@@ -102,6 +102,7 @@ struct trace_register_access {
     bool by_driver;             /* at CPL 0, through /dev/cpu/N/msr; else by an instruction */
     unsigned logical_processor; /* by_driver: the N of the file */
     uint32_t index;             /* ECX */
+    uint16_t thread;            /* dense number of the thread whose instruction it is */
     uint64_t ip;
     uint64_t value; /* written, or to be filled in: EDX:EAX */
 };
@@ -291,6 +292,8 @@ struct trace_live_options {
     bool any_program;          /* the first program may be one that runs outside the count */
     bool native_only;          /* the processor executes every instruction: slow, for comparison */
     bool long_mode;            /* the model has EM64T: 64-bit programs run too */
+    bool short_turns;          /* threads take turns of LIVE_SHORT_TURN instructions: the reader
+                                  runs them side by side */
 };
 
 /* Each opener gives a source or NULL; when NULL, ERROR (512 bytes) says what, where, what was

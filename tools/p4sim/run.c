@@ -181,7 +181,7 @@ static void print_end(FILE *out, enum sim_stop stop, const struct trace_end *end
         fprintf(out, " note: %s\n", end->note);
 }
 
-static void print_summary(FILE *out, const struct sim_model *model, const struct sim_bench *bench,
+static void print_summary(FILE *out, const struct sim_model *model, struct sim_bench *bench,
                           enum sim_stop stop, const struct trace_end *end)
 {
     const struct nb_stats *stats = sim_bench_stats(bench);

@@ -1,0 +1,178 @@
+/*
+ * The threads of one source spread over two logical processors; see spread.h.
+ *
+ * Thread N runs on logical processor N modulo 2 (model choice: a system's scheduler would move
+ * threads, and would not be the same from run to run). Each logical processor has a queue of
+ * instructions that the source gave while the other one asked. One whose threads do not appear
+ * within AHEAD instructions of the other's is idle.
+ *
+ * The source marks the last instruction of a turn as interrupted, since another thread comes next
+ * in its stream. On a logical processor of its own the thread may just go on, so such an
+ * instruction is kept back until it is known what comes next here.
+ */
+#include "spread.h"
+
+#include <stdlib.h>
+
+/* More than a turn of each of some threads in a recording (20000 instructions a turn). */
+#define AHEAD 65536u
+
+struct waiting {
+    struct trace_instruction in;
+    bool turn_ended; /* interrupted only because another thread came next in the source */
+};
+
+struct lane {
+    struct waiting *ring; /* AHEAD of them */
+    uint32_t head, count;
+    bool asked;   /* it was told to let everything retire ... */
+    bool retired; /* ... and has done so */
+    bool idle;
+};
+
+struct sim_spread {
+    struct trace_source *source;
+    struct lane lane[2];
+    struct waiting *last; /* what the source gave last, while it waits */
+    uint16_t last_thread;
+    bool second_seen; /* a thread of the second logical processor */
+    bool synchronise; /* the source wants all retired before it goes on */
+    bool ended;
+    enum trace_result end;
+};
+
+struct sim_spread *sim_spread_new(struct trace_source *source)
+{
+    struct sim_spread *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->source = source;
+    for (unsigned i = 0; i < 2; i++)
+        s->lane[i].ring = malloc(AHEAD * sizeof *s->lane[i].ring);
+    if (s->lane[0].ring && s->lane[1].ring)
+        return s;
+    sim_spread_free(s);
+    return NULL;
+}
+
+void sim_spread_free(struct sim_spread *s)
+{
+    if (!s)
+        return;
+    free(s->lane[0].ring);
+    free(s->lane[1].ring);
+    free(s);
+}
+
+unsigned sim_spread_lp(uint16_t thread)
+{
+    return thread & 1;
+}
+
+bool sim_spread_latest(const struct sim_spread *s, unsigned lp)
+{
+    return !s->last && sim_spread_lp(s->last_thread) == lp && !s->lane[lp].count;
+}
+
+static struct waiting *at(struct lane *lane, uint32_t place)
+{
+    return &lane->ring[(lane->head + place) % AHEAD];
+}
+
+static void append(struct sim_spread *s, const struct trace_instruction *in)
+{
+    struct lane *lane = &s->lane[sim_spread_lp(in->thread)];
+    if (s->last && s->last->in.thread != in->thread)
+        s->last->turn_ended = (s->last->in.flags & TRACE_INTERRUPTED) != 0;
+    s->last = at(lane, lane->count++);
+    *s->last = (struct waiting){.in = *in};
+    s->last_thread = in->thread;
+    s->second_seen |= sim_spread_lp(in->thread) == 1;
+}
+
+/* One more instruction from the source into its queue; false when there is none now. */
+static bool pull(struct sim_spread *s)
+{
+    struct trace_instruction in;
+    if (s->ended || s->synchronise || s->lane[0].count == AHEAD || s->lane[1].count == AHEAD)
+        return false;
+    enum trace_result result = trace_source_next(s->source, &in);
+    s->synchronise = result == TRACE_SYNC;
+    if (result == TRACE_OK)
+        append(s, &in);
+    else if (result != TRACE_SYNC) {
+        s->ended = true;
+        s->end = result;
+    }
+    return result == TRACE_OK;
+}
+
+/* What comes behind a turn's last instruction on its own logical processor decides whether it was
+ * interrupted. */
+static void judge(struct lane *lane)
+{
+    struct trace_instruction *in = &at(lane, 0)->in;
+    const struct trace_instruction *next = &at(lane, 1)->in;
+    if (next->thread != in->thread || next->process != in->process)
+        return;
+    if (next->ip == in->next_ip)
+        in->flags &= (uint8_t)~TRACE_INTERRUPTED;
+    in->next_ip = next->ip;
+}
+
+static void take(struct sim_spread *s, struct lane *lane, struct trace_instruction *out)
+{
+    struct waiting *first = at(lane, 0);
+    while (first->in.flags & TRACE_INTERRUPTED && s->last == first && pull(s))
+        continue;
+    while (first->turn_ended && lane->count < 2 && pull(s))
+        continue;
+    if (first->turn_ended && lane->count >= 2)
+        judge(lane);
+    *out = first->in;
+    if (s->last == first)
+        s->last = NULL;
+    lane->head = (lane->head + 1) % AHEAD;
+    lane->count--;
+    lane->idle = false;
+}
+
+/* A synchronisation: both logical processors come to a stand, then the source goes on. */
+static enum sim_spread_result synchronise(struct sim_spread *s, unsigned lp)
+{
+    struct lane *own = &s->lane[lp], *other = &s->lane[lp ^ 1];
+    own->retired = own->asked;
+    own->asked = true;
+    if (own->retired && (other->retired || (other->idle && !other->count))) {
+        s->synchronise = false;
+        own->asked = own->retired = other->asked = other->retired = false;
+    }
+    return SIM_SPREAD_SYNC;
+}
+
+/* LP has nothing waiting and the source gave nothing more. */
+static enum sim_spread_result nothing(struct sim_spread *s, unsigned lp)
+{
+    if (s->synchronise)
+        return synchronise(s, lp);
+    if (s->ended)
+        return s->end == TRACE_ERROR ? SIM_SPREAD_ERROR : SIM_SPREAD_END;
+    s->lane[lp].idle = true;
+    return SIM_SPREAD_IDLE;
+}
+
+enum sim_spread_result sim_spread_next(struct sim_spread *s, unsigned lp,
+                                       struct trace_instruction *out)
+{
+    struct lane *lane = &s->lane[lp];
+    if (lp == 1 && !s->ended && !s->second_seen && s->source->end.threads <= 1) {
+        lane->idle = true; /* and the source is not read ahead */
+        return SIM_SPREAD_IDLE;
+    }
+    while (!lane->count && pull(s))
+        continue;
+    if (!lane->count)
+        return nothing(s, lp);
+    take(s, lane, out);
+    return SIM_SPREAD_OK;
+}
