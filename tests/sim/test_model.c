@@ -88,7 +88,7 @@ static void an_unknown_model_names_those_that_exist(void **state)
     char error[512];
     assert_false(sim_model_load("northwod", &model, error));
     assert_says(error, "northwod");
-    assert_says(error, "northwood, prescott");
+    assert_says(error, "northwood, northwood-ht, prescott");
 }
 
 static void a_missing_file_is_named(void **state)
