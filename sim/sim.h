@@ -73,8 +73,8 @@ struct sim_accesses {
 };
 const struct sim_accesses *sim_bench_accesses(struct sim_bench *bench);
 
-/* Divides what follows into parts (parts.h), before the first instruction; false without memory. For
- * a bench with one logical processor. */
+/* Divides what follows into parts (parts.h), before the first instruction; false without memory.
+ * For a bench with one logical processor. */
 bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *options);
 /* What was counted in each so far, as sim_parts_all() gives it. Only after sim_bench_divide(). */
 const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, size_t *lost);
