@@ -331,6 +331,8 @@ static int64_t transfer_one(struct live *live, pid_t tid, struct trace_register_
         return -EFAULT;
     if (!live->source.registers(live->source.registers_context, access))
         return -EIO;
+    if (live->recorder)
+        recorder_register(live->recorder, access);
     return write || copy(tid, address, &access->value, false) ? 0 : -EFAULT;
 }
 

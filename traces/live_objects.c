@@ -54,6 +54,7 @@ void live_log_objects(struct live *live, const struct space *space, pid_t tid)
 {
     struct trace_object object = {.process = space->process, .instruction = live->executed};
     char path[64], line[4608];
+    size_t count;
     FILE *file;
 
     if (live->windowed) /* a snippet: its code has no file */
@@ -66,7 +67,10 @@ void live_log_objects(struct live *live, const struct space *space, pid_t tid)
         if (!parse_line(line, &object))
             continue;
         take_build_id(&live->objects, &object);
+        count = live->objects.count;
         object_log_add(&live->objects, &object);
+        if (live->recorder && live->objects.count != count)
+            recorder_object(live->recorder, &object);
     }
     fclose(file);
 }

@@ -102,6 +102,8 @@ static enum live_step before_call(struct live *live, struct live_thread *thread,
     switch (msr.what) {
     case MSR_TRANSFER:
         live->synchronised = false;
+        if (live->recorder)
+            recorder_broken(live->recorder);
         thread->call->result = msr_transfer(live, thread->tid, &msr, thread->regs.rip);
         skip_call(thread);
         break;

@@ -196,7 +196,7 @@ static void thread_gone(struct live *live, struct live_thread *thread, int statu
         live->pending.thread == thread->number) {
         live->pending.flags |= TRACE_INTERRUPTED;
         if (live->recorder)
-            recorder_killed(live->recorder);
+            recorder_broken(live->recorder);
     }
     if (thread->outside)
         live_outside_ended(live, thread);

@@ -45,6 +45,8 @@ struct recorder {
     size_t thread_count;
     struct watched_process **processes;
     size_t process_count;
+    struct object_log objects;
+    size_t objects_in_checkpoint;
 };
 
 /* ---- growing tables ----------------------------------------------------------------------------
@@ -291,6 +293,41 @@ static bool is_alive(const struct recorder *recorder, size_t thread)
     return known && known->known && !recorder->processes[known->process]->gone;
 }
 
+static void put_object(struct stream_buffer *log, const struct trace_object *object)
+{
+    size_t length = strlen(object->path);
+
+    stream_put_varint(log, object->process);
+    stream_put_byte(log, object->executable ? OBJECT_EXECUTABLE : 0);
+    stream_put_byte(log, object->build_id_bytes);
+    stream_put_bytes(log, object->build_id, object->build_id_bytes);
+    stream_put_varint(log, object->instruction);
+    stream_put_varint(log, object->start);
+    stream_put_varint(log, object->end - object->start);
+    stream_put_varint(log, object->offset);
+    stream_put_byte(log, (unsigned)length);
+    stream_put_bytes(log, object->path, length);
+}
+
+void recorder_object(struct recorder *recorder, const struct trace_object *object)
+{
+    object_log_add(&recorder->objects, object);
+    begin_record(recorder, RECORD_OBJECT);
+    put_object(&recorder->log, object);
+}
+
+static void checkpoint_objects(struct checkpoint *checkpoint)
+{
+    struct recorder *recorder = checkpoint->recorder;
+
+    for (; recorder->objects_in_checkpoint < recorder->objects.count;
+         recorder->objects_in_checkpoint++) {
+        checkpoint_record(checkpoint, RECORD_OBJECT);
+        put_object(&checkpoint->records,
+                   &recorder->objects.object[recorder->objects_in_checkpoint]);
+    }
+}
+
 /* The whole state, for whoever starts here: pages as far as they changed since the last one. */
 static void write_state(struct recorder *recorder)
 {
@@ -300,6 +337,7 @@ static void write_state(struct recorder *recorder)
     for (size_t i = 0; i < recorder->process_count; i++)
         if (recorder->processes[i])
             checkpoint_process(&checkpoint, recorder->processes[i]);
+    checkpoint_objects(&checkpoint);
     for (size_t i = 0; i < recorder->thread_count; i++)
         if (i != recorder->thread && is_alive(recorder, i))
             checkpoint_thread(&checkpoint, (uint16_t)i);
@@ -366,6 +404,20 @@ void recorder_pause(struct recorder *recorder)
     recorder->running = NULL;
 }
 
+void recorder_at(struct recorder *recorder, uint16_t thread, uint16_t process,
+                 const struct recipe_registers *start)
+{
+    struct known_thread *now = known(recorder, thread);
+    struct interpret_state state;
+
+    if (!now)
+        return;
+    state = now->state;
+    state.registers = *start;
+    recorder_resume(recorder, thread, process, &state);
+    recorder->running = NULL;
+}
+
 void recorder_native(struct recorder *recorder, uint16_t thread, uint16_t process,
                      const struct recipe_registers *start, const struct recipe_registers *after)
 {
@@ -374,11 +426,8 @@ void recorder_native(struct recorder *recorder, uint16_t thread, uint16_t proces
 
     if (!now)
         return;
-    begin = now->state;
-    begin.registers = *start;
-    recorder_resume(recorder, thread, process, &begin);
-    recorder->running = NULL;
-    end = begin;
+    recorder_at(recorder, thread, process, start);
+    begin = end = now->state;
     end.registers = *after;
     begin_record(recorder, RECORD_NATIVE);
     stream_put_state(&recorder->log, &begin, &end);
@@ -392,9 +441,19 @@ void recorder_interrupt(struct recorder *recorder, uint64_t ip)
     stream_put_varint(&recorder->log, ip);
 }
 
-void recorder_killed(struct recorder *recorder)
+void recorder_broken(struct recorder *recorder)
 {
-    begin_record(recorder, RECORD_KILLED);
+    begin_record(recorder, RECORD_BROKEN);
+}
+
+void recorder_register(struct recorder *recorder, const struct trace_register_access *access)
+{
+    begin_record(recorder, RECORD_REGISTER);
+    stream_put_byte(&recorder->log, access->what == TRACE_WRMSR ? REGISTER_WRITE : 0);
+    stream_put_varint(&recorder->log, access->logical_processor);
+    stream_put_varint(&recorder->log, access->index);
+    stream_put_varint(&recorder->log, access->ip);
+    stream_put_varint(&recorder->log, access->value);
 }
 
 /* ---- address spaces ----------------------------------------------------------------------------
@@ -522,6 +581,7 @@ void recorder_close(struct recorder *recorder)
         free(recorder->processes[i]);
     free(recorder->threads);
     free(recorder->processes);
+    object_log_free(&recorder->objects);
     free(recorder->log.bytes);
     free(recorder);
 }

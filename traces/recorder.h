@@ -14,6 +14,7 @@
 
 #include "code_pages.h"
 #include "interpret.h"
+#include "objects.h"
 #include "writer.h"
 
 struct recorder;
@@ -64,8 +65,18 @@ void recorder_native(struct recorder *recorder, uint16_t thread, uint16_t proces
 
 /* The frame of a signal handler at IP was made after the instruction executed last. */
 void recorder_interrupt(struct recorder *recorder, uint64_t ip);
-/* A signal ended the thread after the instruction executed last. */
-void recorder_killed(struct recorder *recorder);
+/* The flow of the instruction executed last ends with it: a signal ended its thread, or a program
+ * outside the count makes the machine wait. */
+void recorder_broken(struct recorder *recorder);
+
+/* THREAD stands before an instruction with the registers START. */
+void recorder_at(struct recorder *recorder, uint16_t thread, uint16_t process,
+                 const struct recipe_registers *start);
+/* The kernel does this ACCESS to a register for a program, by its driver. */
+void recorder_register(struct recorder *recorder, const struct trace_register_access *access);
+
+/* A process has mapped a file. */
+void recorder_object(struct recorder *recorder, const struct trace_object *object);
 
 /* ---- the end -----------------------------------------------------------------------------------
  */

@@ -17,7 +17,8 @@ static struct replay *replay_of(struct trace_source *source)
 /* Does the instruction now ready follow the last one in its own thread's flow? */
 static void compare_flow(const struct replay *replay, struct trace_instruction *last)
 {
-    if (replay->thread != last->thread || replay->space->process != last->process) {
+    if (!replay->space || replay->thread != last->thread ||
+        replay->space->process != last->process) {
         last->flags |= TRACE_INTERRUPTED;
     } else if (replay->machine.state.registers.ip != last->next_ip) {
         last->next_ip = replay->machine.state.registers.ip;
@@ -33,7 +34,7 @@ static bool prepare(struct replay *replay)
     do
         step = replay_log(replay);
     while (step == REPLAY_RECORD);
-    if (step == REPLAY_STOP)
+    if (step == REPLAY_STOP || step == REPLAY_ACCESS)
         return false;
     if (!replay->space)
         return replay_damaged(replay, "an instruction of no process: damaged");
@@ -154,6 +155,23 @@ static void access_register(struct replay *replay)
     replay->source.registers(replay->source.registers_context, &access);
 }
 
+/* Does what the kernel does for programs, after the reader was told. True: tell it. */
+static bool kernel_accesses(struct replay *replay)
+{
+    if (!replay->access_waits)
+        return false;
+    if (replay->source.registers && !replay->synchronised)
+        return replay->synchronised = true;
+    replay->synchronised = false;
+    while (replay->access_waits) {
+        if (replay->source.registers)
+            replay->source.registers(replay->source.registers_context, &replay->access);
+        replay->access_waits = false;
+        replay->prepared = prepare(replay);
+    }
+    return false;
+}
+
 /* Must the machine have retired what came before? Then the reader is told first. */
 static bool synchronises(struct replay *replay)
 {
@@ -197,7 +215,7 @@ static void look_ahead(struct replay *replay, struct trace_instruction *out)
         replay->prepared = true;
     } else {
         replay->prepared = prepare(replay);
-        if (replay->prepared)
+        if (replay->prepared || replay->access_waits)
             compare_flow(replay, out);
     }
     replay->last = NULL;
@@ -211,9 +229,14 @@ static enum trace_result replay_next(struct trace_source *source, struct trace_i
     if (replay->leaving)
         replay_drop(replay, replay->leaving);
     replay->leaving = NULL;
-    if (replay->state != REPLAYING || source->error[0] || (!replay->prepared && !prepare(replay)))
+    if (replay->state != REPLAYING || source->error[0])
         return stop(replay);
-    replay->prepared = true;
+    if (!replay->prepared)
+        replay->prepared = prepare(replay);
+    if (kernel_accesses(replay))
+        return TRACE_SYNC;
+    if (!replay->prepared)
+        return stop(replay);
     if (synchronises(replay))
         return TRACE_SYNC;
     replay->prepared = false;
@@ -301,6 +324,14 @@ static bool replay_wrong_step(struct trace_source *source, uint64_t ip,
     return true;
 }
 
+static const struct trace_object *replay_objects(const struct trace_source *source, size_t *count)
+{
+    const struct replay *replay = (const struct replay *)source;
+
+    *count = replay->objects.count;
+    return replay->objects.object;
+}
+
 /* ---- the rest ----------------------------------------------------------------------------------
  */
 
@@ -335,6 +366,7 @@ static void replay_close(struct trace_source *source)
         free(replay->threads[i]);
     free(replay->spaces);
     free(replay->threads);
+    object_log_free(&replay->objects);
     wrong_path_free(replay->wrong);
     recipe_decoder_free(replay->decoder);
     reader_close(replay->reader);
@@ -346,6 +378,7 @@ static const struct trace_source_ops replay_ops = {
     .code_at = replay_code_at,
     .state = replay_state,
     .memory_at = replay_memory_at,
+    .objects = replay_objects,
     .wrong_begin = replay_wrong_begin,
     .wrong_step = replay_wrong_step,
     .share_done = replay_share_done,

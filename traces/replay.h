@@ -8,6 +8,7 @@
 #ifndef TRACES_REPLAY_H
 #define TRACES_REPLAY_H
 
+#include "objects.h"
 #include "reader.h"
 #include "space.h"
 #include "wrong_path.h"
@@ -39,8 +40,11 @@ struct replay {
     size_t thread_count;
     struct space **spaces;
     size_t space_count;
-    size_t mapped;         /* pages of all */
-    struct space *leaving; /* gone when the instruction being delivered has been */
+    struct object_log objects;
+    struct trace_register_access access; /* of the kernel's, for a program */
+    bool access_waits;                   /* for the machine: the reader is told first */
+    size_t mapped;                       /* pages of all */
+    struct space *leaving;               /* gone when the instruction being delivered has been */
 
     bool prepared;                  /* the next instruction is ready */
     bool native;                    /* the log has its result */
@@ -59,6 +63,7 @@ struct replay {
 enum replay_step {
     REPLAY_RECORD, /* a record was applied */
     REPLAY_READY,  /* an instruction is to be executed: run_left or native tells how */
+    REPLAY_ACCESS, /* replay->access is to be done */
     REPLAY_STOP,   /* the end, or an error in source.error */
 };
 

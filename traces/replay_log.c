@@ -328,6 +328,62 @@ static bool read_interrupt(struct replay *replay, bool handler)
     return true;
 }
 
+/* ---- files and registers -----------------------------------------------------------------------
+ */
+
+static bool get_numbers(struct replay *replay, uint64_t *const numbers[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!stream_get_varint(&replay->log, numbers[i]))
+            return replay_damaged(replay, "the chunk ends inside a number: damaged");
+    return true;
+}
+
+static bool read_object(struct replay *replay)
+{
+    struct trace_object object = {0};
+    uint64_t *const numbers[] = {&object.instruction, &object.start, &object.end, &object.offset};
+    struct space *space;
+    uint8_t flags = 0, length = 0;
+
+    if (!get_process(replay, &space))
+        return false;
+    if (!stream_get_byte(&replay->log, &flags) ||
+        !stream_get_byte(&replay->log, &object.build_id_bytes) ||
+        object.build_id_bytes > TRACE_BUILD_ID_BYTES ||
+        !stream_get_bytes(&replay->log, object.build_id, object.build_id_bytes))
+        return replay_damaged(replay, "not a mapped file: damaged");
+    if (!get_numbers(replay, numbers, 4))
+        return false;
+    if (!stream_get_byte(&replay->log, &length) ||
+        !stream_get_bytes(&replay->log, object.path, length))
+        return replay_damaged(replay, "not the name of a mapped file: damaged");
+    object.process = space->process;
+    object.executable = flags & OBJECT_EXECUTABLE;
+    object.end += object.start;
+    object_log_add(&replay->objects, &object);
+    return true;
+}
+
+static bool read_register(struct replay *replay)
+{
+    struct trace_register_access *access = &replay->access;
+    uint64_t processor = 0, index = 0;
+    uint64_t *const numbers[] = {&processor, &index, &access->ip, &access->value};
+    uint8_t flags = 0;
+
+    *access = (struct trace_register_access){.by_driver = true};
+    if (!stream_get_byte(&replay->log, &flags))
+        return replay_damaged(replay, "not a register access: damaged");
+    if (!get_numbers(replay, numbers, 4))
+        return false;
+    access->what = flags & REGISTER_WRITE ? TRACE_WRMSR : TRACE_RDMSR;
+    access->logical_processor = (unsigned)processor;
+    access->index = (uint32_t)index;
+    replay->access_waits = true;
+    return true;
+}
+
 /* ---- the log -----------------------------------------------------------------------------------
  */
 
@@ -372,6 +428,8 @@ static bool read_change(struct replay *replay, uint8_t byte)
         return read_gone(replay);
     case RECORD_CODE:
         return read_code_record(replay);
+    case RECORD_OBJECT:
+        return read_object(replay);
     default:
         return replay_damaged(replay, "record 0x%02x: damaged", byte);
     }
@@ -389,10 +447,12 @@ static bool read_record(struct replay *replay)
     case RECORD_PATCH:
         return read_patch(replay);
     case RECORD_INTERRUPT:
-    case RECORD_KILLED:
+    case RECORD_BROKEN:
         return read_interrupt(replay, byte == RECORD_INTERRUPT);
     case RECORD_CHECK:
         return read_check(replay);
+    case RECORD_REGISTER:
+        return read_register(replay);
     default:
         return read_change(replay, byte);
     }
@@ -451,6 +511,8 @@ enum replay_step replay_log(struct replay *replay)
 
     if (replay->run_left || replay->native)
         return REPLAY_READY;
+    if (replay->access_waits)
+        return REPLAY_ACCESS;
     good = replay->log.at == replay->log.end ? next_chunk(replay) : read_record(replay);
     return good ? REPLAY_RECORD : REPLAY_STOP;
 }

@@ -68,11 +68,13 @@ enum {
     RECORD_UNMAPPED = 0x07,  /* process, page number: the page is no more */
     RECORD_GONE = 0x08,      /* process: its address space is no more */
     RECORD_INTERRUPT = 0x09, /* ip: a signal handler there comes after the instruction before */
-    RECORD_KILLED = 0x0a,    /* a signal came after the instruction before */
+    RECORD_BROKEN = 0x0a,    /* the flow of the instruction before ends with it */
     RECORD_CHECK = 0x0b,     /* hash of the current thread's state */
     RECORD_FORGET = 0x0c,    /* all threads are forgotten (first of a checkpoint) */
     RECORD_CODE = 0x0d,      /* process, page number: an instruction has been executed there */
     RECORD_COMPLETE = 0x0e,  /* the checkpoint is whole */
+    RECORD_OBJECT = 0x0f,    /* a file is mapped */
+    RECORD_REGISTER = 0x10,  /* the kernel accessed a register of the processor for a program */
 };
 
 /* ---- a thread's state as numbered words of 64 bits ----------------------------------------------
@@ -88,6 +90,12 @@ enum {
     WORD_X87,                 /* the first 160 bytes of an FXSAVE image, 0 where that has MXCSR */
     WORD_XMM = WORD_X87 + 20, /* two for each of sixteen registers */
     STREAM_WORDS = WORD_XMM + 32,
+};
+
+/* Flags of an object, and of a register access. */
+enum {
+    OBJECT_EXECUTABLE = 1,
+    REGISTER_WRITE = 1,
 };
 
 struct interpret_state;

@@ -209,6 +209,22 @@ static void clear_rest(struct trace_instruction *instruction)
         instruction->access[i] = (struct trace_access){0};
 }
 
+static uint64_t hash_objects(const struct trace_source *source)
+{
+    size_t count;
+    const struct trace_object *object = trace_source_objects(source, &count);
+    uint64_t hash = count;
+
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t numbers[] = {object[i].process, object[i].executable, object[i].instruction,
+                                    object[i].start,   object[i].end,        object[i].offset};
+        hash = XXH64(numbers, sizeof numbers, hash);
+        hash = XXH64(object[i].build_id, object[i].build_id_bytes, hash);
+        hash = XXH64(object[i].path, strlen(object[i].path), hash);
+    }
+    return hash;
+}
+
 struct lab_run lab_take(struct trace_source *source)
 {
     struct lab_run run = {0};
@@ -233,6 +249,7 @@ struct lab_run lab_take(struct trace_source *source)
         run.count++;
     }
     run.end = source->end;
+    run.object_hash = hash_objects(source);
     trace_source_close(source);
     return run;
 }

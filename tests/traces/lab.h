@@ -41,6 +41,7 @@ struct lab_run {
     size_t count;
     struct trace_end end;
     uint64_t code_hash;   /* of the bytes trace_source_code_at() gave around each instruction */
+    uint64_t object_hash; /* of the files the run mapped */
     uint64_t wrong_hash;  /* of what the wrong paths behind taken branches did */
     uint64_t wrong_steps; /* instructions on these paths */
 };

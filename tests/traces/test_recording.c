@@ -30,6 +30,7 @@ static void assert_replay_is_the_run(const char *program, const char *size)
     assert_true(live.count > 0);
     lab_assert_equal(&live, &replay);
     assert_true(live.wrong_steps > 0);
+    assert_int_equal(live.object_hash, replay.object_hash);
     lab_free(&live);
     lab_free(&replay);
 }
