@@ -6,9 +6,13 @@
  * The right path's instructions come from the input and say where they really went. When the
  * prediction differs, the front end goes on at the predicted address with the code bytes known
  * there until the branch resolves: those instructions are bogus, their uops run and retire as
- * bogus. Their memory addresses are not known. After a far transfer, a serializing instruction or
- * an interruption of the stream the front end waits until all has retired. A wrong path ends at
- * such an instruction or where the code is not known.
+ * bogus. The input executes them on the side, with the values the branch left, so that their loads
+ * and stores have addresses and do to TLBs, caches and bus what they do on the part; where a value
+ * is not known the access takes the time of a hit and touches nothing. Branches on a wrong path are
+ * followed as predicted: their own mispredictions do not redirect it (model choice: it needs the
+ * state behind each of them, and the path is soon dropped). After a far transfer, a serializing
+ * instruction or an interruption of the stream the front end waits until all has retired. A wrong
+ * path ends at such an instruction or where the code is not known.
  *
  * With two logical processors trace cache, microcode ROM and decoder serve one of them a clock, in
  * turn (Marr 2002; that all three keep to the same turn is a model choice).
@@ -195,6 +199,39 @@ static enum fetch_result fetch_right(struct nb_machine *m, struct lp *lp)
     return FETCHED;
 }
 
+static unsigned bits_in(unsigned set)
+{
+    unsigned n = 0;
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
+static unsigned memory_uops(const struct nb_code *code)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < code->uop_count + (unsigned)code->body_count; i++)
+        n += code->uops[i].kind == NB_UOP_LOAD || code->uops[i].kind == NB_UOP_STORE_ADDRESS ||
+             code->uops[i].address_part;
+    return n;
+}
+
+/* What D, on a wrong path, does to memory. */
+static void execute_wrong(struct lp *lp, struct dyn *d)
+{
+    d->in = (struct nb_instruction){
+        .ip = lp->fe.ip, .process = lp->fe.process, .length = d->code->length, .repetitions = 1};
+    if (lp->wrong_values && lp->input.wrong_step(lp->input.context, lp->fe.ip, &d->in)) {
+        lp->stats.wrong_path_accesses += d->in.access_count;
+        lp->stats.wrong_path_unknown += bits_in(d->in.unknown);
+    } else {
+        unsigned accesses = memory_uops(d->code);
+        lp->stats.wrong_path_accesses += accesses;
+        lp->stats.wrong_path_unknown += accesses;
+    }
+    d->reads = count_reads(&d->in);
+}
+
 static enum fetch_result fetch_wrong(struct nb_machine *m, struct lp *lp)
 {
     struct front_end *fe = &lp->fe;
@@ -208,8 +245,7 @@ static enum fetch_result fetch_wrong(struct nb_machine *m, struct lp *lp)
     d->code = code;
     d->who = lp->who;
     d->bogus = true;
-    d->reads = 0;
-    d->in = (struct nb_instruction){.ip = fe->ip, .process = fe->process, .repetitions = 1};
+    execute_wrong(lp, d);
     lp->stats.wrong_path_fetches++;
     return FETCHED;
 }
@@ -254,6 +290,8 @@ static void go_wrong(struct lp *lp, struct dyn *d)
     lp->misprediction_dyn = lp->fe.dyn;
     lp->resolve_at = NB_NEVER;
     lp->fe.wrong_path = true;
+    lp->wrong_values =
+        lp->input.wrong_begin && lp->input.wrong_begin(lp->input.context, d->in.serial);
 }
 
 static void predict(struct nb_machine *m, struct lp *lp, struct dyn *d, uint64_t after)

@@ -9,8 +9,9 @@
  * their bytes, data (NO_STD) are not known, and until the commit of a store that has some of its
  * bytes but cannot forward them (PARTIAL_DATA, UNALGN_ADDR). Forwarding rule: same address, all
  * bytes inside the store (OPT-2002 rules 19, 20). A line with the same linear address bits 15:6 as
- * another cannot be in L1 together with it (64 K alias). Loads of a wrong path have no known
- * address: they take the time of a hit and touch nothing (counted). Not modelled: 16 K partial
+ * another cannot be in L1 together with it (64 K alias). Loads of a wrong path are loads like
+ * others; those whose address nobody knows take the time of a hit and touch nothing (counted).
+ * Where no page can be the walk finds nothing and the load is done. Not modelled: 16 K partial
  * aliases of stores, uncacheable memory, page faults.
  */
 #include "machine.h"
@@ -31,7 +32,8 @@ const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry 
     const struct dyn *d = dyn_of(m, e);
     bool write = e->uop->kind == NB_UOP_STORE_ADDRESS || e->uop->kind == NB_UOP_STORE_DATA;
     unsigned index = e->uop->access + (write ? d->reads : 0u);
-    if (e->bogus || index >= d->in.access_count || d->in.access[index].write != write)
+    if (index >= d->in.access_count || d->in.access[index].write != write ||
+        (d->in.unknown >> index & 1))
         return NULL;
     const struct nb_access *a = &d->in.access[index];
     uint64_t offset = (uint64_t)e->element * a->size;
@@ -120,7 +122,7 @@ static enum forward look_at_stores(struct nb_machine *m, struct rob_entry *e, ui
     struct lp *lp = lp_of(m, e);
     for (uint64_t i = lp->store_tail; i-- > lp->store_head;) {
         const struct store *s = store_at(lp, i);
-        if (s->rob >= e->sequence)
+        if (s->rob >= e->sequence || (s->bogus && !e->bogus))
             continue;
         if (s->address_tick > tick) {
             post(m, e->who, P4PMU_EV_MOB_load_replay, MOB_NO_STA, 1);
@@ -221,11 +223,21 @@ static nb_tick read_second_half(struct nb_machine *m, struct rob_entry *e, uint6
 
 static nb_tick without_address(struct nb_machine *m, const struct rob_entry *e, nb_tick tick)
 {
-    if (e->bogus)
-        stats_of(m, e->who)->wrong_path_accesses++;
-    else
-        stats_of(m, e->who)->missing_accesses++;
+    stats_of(m, e->who)->missing_accesses += !e->bogus;
     return tick;
+}
+
+bool is_unmapped(struct nb_machine *m, const struct rob_entry *e, const struct nb_access *a)
+{
+    const struct dyn *d = dyn_of(m, e);
+    return d->in.unmapped >> (a - d->in.access) & 1;
+}
+
+/* The walk finds no page: nothing enters the TLB, and the fault is for retirement, which a wrong
+ * path never sees. */
+nb_tick walk_in_vain(struct nb_machine *m, const struct rob_entry *e, uint64_t linear, nb_tick tick)
+{
+    return page_walk(m, e->who, page_key(dyn_of(m, e)->in.process, linear), tick, false);
 }
 
 nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb_tick loop,
@@ -236,6 +248,8 @@ nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb
     *again = 0;
     if (!a)
         return without_address(m, e, tick);
+    if (is_unmapped(m, e, a))
+        return replay_pass(tick, walk_in_vain(m, e, linear, tick), loop);
     bool missed, oldest = is_oldest(m, e);
     if (oldest)
         physical = translate(m, e, linear, &tick, loop, &missed);
@@ -260,7 +274,8 @@ void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
 {
     uint64_t linear;
     bool missed;
-    if (!uop_access(m, e, &linear))
+    const struct nb_access *a = uop_access(m, e, &linear);
+    if (!a || is_unmapped(m, e, a))
         return;
     uint64_t key = page_key(dyn_of(m, e)->in.process, linear);
     const struct tlb_entry *t = tlb_find(&m->dtlb, dtlb_key(e->lp, key));

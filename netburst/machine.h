@@ -31,7 +31,7 @@ typedef uint64_t nb_tick;
 
 struct dyn {
     const struct nb_code *code;
-    struct nb_instruction in; /* right path only; bogus instructions have no accesses */
+    struct nb_instruction in; /* bogus instructions have as much of it as is known */
     uint32_t history;         /* global history before this branch */
     uint8_t who;              /* P4PMU_WHO: its logical processor and CPL */
     bool bogus;
@@ -370,6 +370,7 @@ struct lp {
     /* the one mispredicted right-path branch that has been fetched and not resolved */
     bool misprediction;
     uint32_t misprediction_dyn;
+    bool wrong_values; /* the input executes the wrong path: its addresses are known */
     nb_clock resolve_at;
 
     struct store store[NB_STORES]; /* ring: [store_head, store_tail) in use, oldest first */
@@ -649,6 +650,10 @@ bool memory_init(struct nb_machine *m);
 void memory_free(struct nb_machine *m);
 const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry *e,
                                    uint64_t *address);
+/* Wrong paths: no page can be there. */
+bool is_unmapped(struct nb_machine *m, const struct rob_entry *e, const struct nb_access *a);
+nb_tick walk_in_vain(struct nb_machine *m, const struct rob_entry *e, uint64_t linear,
+                     nb_tick tick);
 /* A load reads at TICK. When its data's time is known, the pass from which the result follows is
  * given; NB_NEVER: it must go round the loop and look again, not before *AGAIN. */
 nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb_tick loop,

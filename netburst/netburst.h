@@ -51,6 +51,8 @@ struct nb_instruction {
     uint8_t faults; /* page faults it meets before it can complete */
     uint8_t assist; /* NB_ASSIST_*: microcode has to help */
     uint8_t access_count;
+    /* Wrong paths, a bit for each access: nobody knows its address; no page can be there. */
+    uint8_t unknown, unmapped;
     struct nb_access {
         uint64_t address;
         uint32_t size;
@@ -126,6 +128,13 @@ struct nb_input {
     /* An instruction with BOUNDARY begins to retire, the first of its clock's group (the group
      * before it ends early): everything older has retired in earlier clocks. */
     void (*boundary)(void *context);
+    /* A wrong path begins where the instruction SERIAL left registers and memory; false when nobody
+     * knows them (then none of the path's addresses are known). It ends with the next call of
+     * next(). NULL: never known. */
+    bool (*wrong_begin)(void *context, uint64_t serial);
+    /* Executes the instruction at IP on the path: its accesses and repetitions, in *OUT. False when
+     * they are not known. */
+    bool (*wrong_step)(void *context, uint64_t ip, struct nb_instruction *out);
 };
 
 /* Statistics: what the simulator knows of itself, beyond the counters. S(name, unit, text) */

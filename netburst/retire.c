@@ -131,7 +131,7 @@ static void retire_memory(struct nb_machine *m, struct lp *lp, struct rob_entry 
     if (e->uop->kind != NB_UOP_STORE_ADDRESS && e->uop->kind != NB_UOP_STORE_DATA)
         return;
     uint64_t linear;
-    if (uop_access(m, e, &linear) && smc_hits(m, d->in.process, linear))
+    if (!e->bogus && uop_access(m, e, &linear) && smc_hits(m, d->in.process, linear))
         lp->clear_after_instruction = true;
     lp->stats.stores += !e->bogus && e->uop->kind == NB_UOP_STORE_DATA;
     store_retire(lp, e);

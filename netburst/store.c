@@ -66,10 +66,11 @@ void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick ti
     bool missed;
     s->address_tick = tick;
     if (!a) {
-        if (e->bogus)
-            stats_of(m, e->who)->wrong_path_accesses++;
-        else
-            stats_of(m, e->who)->missing_accesses++;
+        stats_of(m, e->who)->missing_accesses += !e->bogus;
+        return;
+    }
+    if (is_unmapped(m, e, a)) {
+        s->address_tick = walk_in_vain(m, e, linear, tick);
         return;
     }
     s->linear = linear;

@@ -31,6 +31,7 @@ struct feed {
     struct trace_source *source;
     uint16_t process_bit;
     uint64_t serial; /* instructions given to the machine, without the kernel's */
+    bool in_kernel;  /* the last one given was the kernel's */
     struct system system;
 };
 
@@ -39,6 +40,7 @@ struct sim_bench {
     unsigned sources;
     struct sim_spread *spread; /* of the one source over two logical processors, or NULL */
     struct feed feed[2];
+    const struct feed *on_wrong_path[2]; /* by source: who began its wrong path */
     struct p4pmu *pmu;
     struct nb_machine *machine;
     struct sim_registers registers[2]; /* by source */
@@ -72,6 +74,16 @@ static uint8_t flags_of(uint8_t flags)
                      (flags & TRACE_64BIT ? NB_INSTRUCTION_64BIT : 0));
 }
 
+static void copy_accesses(const struct trace_access *access, unsigned count,
+                          struct nb_instruction *out)
+{
+    for (unsigned i = 0; i < count; i++) {
+        out->access[i].address = access[i].address;
+        out->access[i].size = access[i].size;
+        out->access[i].write = access[i].write;
+    }
+}
+
 static void copy_instruction(const struct trace_instruction *in, struct nb_instruction *out)
 {
     out->code = in->code;
@@ -83,11 +95,8 @@ static void copy_instruction(const struct trace_instruction *in, struct nb_instr
     out->length = in->length;
     out->access_count = in->access_count;
     out->faults = out->assist = 0;
-    for (unsigned i = 0; i < in->access_count; i++) {
-        out->access[i].address = in->access[i].address;
-        out->access[i].size = in->access[i].size;
-        out->access[i].write = in->access[i].write;
-    }
+    out->unknown = out->unmapped = 0;
+    copy_accesses(in->access, in->access_count, out);
 }
 
 static enum nb_input_result from_source(struct feed *feed, struct trace_instruction *in)
@@ -139,7 +148,8 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
     struct sim_bench *bench = feed->bench;
     struct trace_instruction in;
     enum nb_input_result kernel;
-    if (system_next(&feed->system, out, &kernel))
+    feed->in_kernel = system_next(&feed->system, out, &kernel);
+    if (feed->in_kernel)
         return kernel;
     if (bench->stop && *bench->stop) {
         bench->stopped = true;
@@ -166,6 +176,35 @@ static size_t code_at(void *context, uint16_t process, uint64_t ip, uint8_t byte
         return kernel_code_at(ip, bytes);
     uint16_t own = (uint16_t)(process & ~(unsigned)feed->process_bit);
     return trace_source_code_at(feed->source, own, ip, bytes);
+}
+
+/* The source knows the state behind the instruction it gave last, if that was given here. */
+static bool wrong_begin(void *context, uint64_t serial)
+{
+    const struct feed *feed = context;
+    struct sim_bench *bench = feed->bench;
+    if (feed->in_kernel || serial + 1 != feed->serial ||
+        (bench->spread && !sim_spread_latest(bench->spread, feed->lp)))
+        return false;
+    bench->on_wrong_path[bench->spread ? 0 : feed->lp] = feed;
+    return trace_source_wrong_begin(feed->source);
+}
+
+static bool wrong_step(void *context, uint64_t ip, struct nb_instruction *out)
+{
+    const struct feed *feed = context;
+    const struct sim_bench *bench = feed->bench;
+    struct trace_wrong_step step;
+    if (bench->on_wrong_path[bench->spread ? 0 : feed->lp] != feed ||
+        !trace_source_wrong_step(feed->source, ip, &step))
+        return false;
+    out->repetitions = step.repetitions;
+    out->flags = flags_of(step.flags);
+    out->access_count = step.access_count;
+    out->unknown = step.unknown;
+    out->unmapped = step.unmapped;
+    copy_accesses(step.access, step.access_count, out);
+    return true;
 }
 
 static void boundary(void *context)
@@ -258,6 +297,8 @@ static bool build(struct sim_bench *bench, const struct sim_model *model, unsign
             .next = next_instruction,
             .code_at = code_at,
             .boundary = boundary,
+            .wrong_begin = wrong_begin,
+            .wrong_step = wrong_step,
             .interrupt = interrupt,
             .precise = precise,
             .branch = branch,

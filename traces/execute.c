@@ -65,10 +65,11 @@ bool execute_read_code(struct space *space, uint64_t number, uint8_t bytes[CODE_
     if (tracee_read(space->tid, number << CODE_PAGE_SHIFT, bytes, CODE_PAGE_BYTES) !=
         CODE_PAGE_BYTES)
         return false;
+    if (space->memory)
+        interpret_memory_learn(space->memory, number, bytes);
     if (!space->recorder)
         return true;
     known = code_page_find(&space->pages, number);
-    interpret_memory_learn(space->memory, number, bytes);
     if (!known || memcmp(known->bytes, bytes, CODE_PAGE_BYTES) != 0)
         recorder_code(space->recorder, space->process, number);
     return true;
@@ -119,7 +120,7 @@ static void put_registers(struct live_thread *thread)
     tracee_set_registers(thread->tid, regs);
 }
 
-bool execute_take_float(struct live_thread *thread)
+static bool take_xmm(struct live_thread *thread)
 {
     struct interpret_state *state = &thread->machine.state, before;
 
@@ -187,7 +188,7 @@ bool execute_may_interpret(struct live_thread *thread)
     thread->machine.memory = thread->space->memory;
     take_registers(thread);
     if (thread->space->recorder && !thread->float_recorded)
-        thread->float_recorded = execute_take_float(thread);
+        thread->float_recorded = take_xmm(thread);
     return true;
 }
 
@@ -196,7 +197,7 @@ bool execute_interpret(struct live_thread *thread, const struct code_entry *entr
 {
     const struct interpret_op *op = &entry->op;
 
-    if (op->uses_xmm && !execute_take_float(thread))
+    if (op->uses_xmm && !take_xmm(thread))
         return false;
     if (!interpret_step(&thread->machine, op, &entry->recipe, access, access_count))
         return false;

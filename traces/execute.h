@@ -29,9 +29,6 @@ bool execute_may_interpret(struct live_thread *thread);
 bool execute_interpret(struct live_thread *thread, const struct code_entry *entry,
                        struct trace_access access[TRACE_ACCESSES], unsigned *access_count);
 
-/* Has the thread's XMM and x87 registers in thread->machine; false when they cannot be had. */
-bool execute_take_float(struct live_thread *thread);
-
 /* Puts registers and memory back, for the processor to run this thread. */
 void execute_settle(struct live_thread *thread);
 

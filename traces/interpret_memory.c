@@ -191,7 +191,7 @@ static struct interpret_page *page_of(struct interpret_memory *memory, uint64_t 
 static void see(struct interpret_memory *memory, struct interpret_page *page,
                 const uint8_t now[INTERPRET_PAGE_BYTES])
 {
-    if (!page->seen || memcmp(page->bytes, now, INTERPRET_PAGE_BYTES) != 0)
+    if (memory->watch && (!page->seen || memcmp(page->bytes, now, INTERPRET_PAGE_BYTES) != 0))
         memory->watch(memory->watcher, page->number, page->seen ? page->bytes : NULL, now);
     memcpy(page->bytes, now, INTERPRET_PAGE_BYTES);
     page->seen = true;

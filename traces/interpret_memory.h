@@ -86,8 +86,8 @@ void interpret_memory_drop(struct interpret_memory *memory);
 /* Forgets the pages of ADDRESS to ADDRESS + COUNT (exclusive), likewise. */
 void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t address, uint64_t count);
 
-/* Somebody read memory and this is in the page: the watcher is told when it is news. Only with a
- * watcher. False without memory. */
+/* Somebody read memory and this is in the page: the watcher is told when it is news. False without
+ * memory. */
 bool interpret_memory_learn(struct interpret_memory *memory, uint64_t number,
                             const uint8_t now[INTERPRET_PAGE_BYTES]);
 
@@ -110,6 +110,9 @@ void interpret_memory_each(struct interpret_memory *memory, interpret_each_fn *c
  */
 struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint64_t number);
 struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uint64_t number);
+
+/* The page as far as it was seen, or NULL; nothing is fetched. */
+const struct interpret_page *interpret_page_known(struct interpret_memory *memory, uint64_t number);
 
 /* The page among all, NULL when it is not there. */
 struct interpret_page *interpret_page_find(struct interpret_memory *memory, uint64_t number);

@@ -52,7 +52,7 @@ struct live_written {
     uint64_t address;
     uint32_t size;
     bool kept; /* else nobody knows */
-    uint8_t bytes[16];
+    uint8_t bytes[WRONG_PATH_KEPT];
 };
 
 /* The state before the pending instruction, for a wrong path that begins there; live_wrong.c. */
@@ -168,8 +168,8 @@ enum trace_result live_run_natively(struct trace_source *source, const uint64_t 
                                     size_t count);
 
 /* live_wrong.c. THREAD is about to execute RECIPE with registers START, behind a branch. */
-void live_keep_undo(struct live *live, const struct live_thread *thread,
-                    const struct recipe *recipe, const struct recipe_registers *start);
+void live_keep_undo(struct live *live, struct live_thread *thread, const struct recipe *recipe,
+                    const struct recipe_registers *start);
 bool live_wrong_begin(struct trace_source *source);
 bool live_wrong_step(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
 

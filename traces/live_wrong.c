@@ -11,21 +11,33 @@
 #include "live.h"
 #include "execute.h"
 
+#include <string.h>
+#include <sys/ptrace.h>
+
 #define EFFECT_FLOAT (EFFECT_ALL_XMM | EFFECT_X87)
 
 /* ---- what the instruction in hand is about to change ------------------------------------------
  */
 
-static void keep_float(struct live_undo *undo, const struct live_thread *thread)
+/* XMM and x87 registers: the interpreter's where it has them, else the processor's. */
+static bool take_float(struct live_thread *thread, union interpret_xmm xmm[16], uint32_t *mxcsr,
+                       struct interpret_x87 *x87)
 {
     const struct interpret_state *state = &thread->machine.state;
+    struct user_fpregs_struct registers;
 
-    undo->float_kept = thread->xmm_known;
-    if (!undo->float_kept)
-        return;
-    memcpy(undo->xmm, state->xmm, sizeof undo->xmm);
-    undo->mxcsr = state->mxcsr;
-    undo->x87 = state->x87;
+    if (thread->xmm_known) {
+        memcpy(xmm, state->xmm, sizeof state->xmm);
+        *mxcsr = state->mxcsr;
+        *x87 = state->x87;
+        return true;
+    }
+    if (ptrace(PTRACE_GETFPREGS, thread->tid, NULL, &registers) != 0)
+        return false;
+    memcpy(xmm, registers.xmm_space, sizeof state->xmm);
+    *mxcsr = registers.mxcsr;
+    memcpy(x87, &registers, sizeof *x87);
+    return true;
 }
 
 static void keep_bytes(struct live_undo *undo, struct interpret_memory *memory,
@@ -39,14 +51,14 @@ static void keep_bytes(struct live_undo *undo, struct interpret_memory *memory,
                     interpret_load_bytes(memory, access->address, written->bytes, access->size);
 }
 
-void live_keep_undo(struct live *live, const struct live_thread *thread,
-                    const struct recipe *recipe, const struct recipe_registers *start)
+void live_keep_undo(struct live *live, struct live_thread *thread, const struct recipe *recipe,
+                    const struct recipe_registers *start)
 {
     struct live_undo *undo = &live->undo;
     struct trace_access access[TRACE_ACCESSES];
     unsigned count = recipe_accesses(recipe, start, access);
 
-    if (!thread->space->memory || recipe->kind == RECIPE_SYSTEM_CALL || recipe->repeated)
+    if (!thread->space->memory || !wrong_path_may_begin_before(recipe))
         return;
     thread->space->tid = thread->tid;
     undo->known = true;
@@ -55,7 +67,7 @@ void live_keep_undo(struct live *live, const struct live_thread *thread,
     undo->touches_float = (recipe->effects.reads | recipe->effects.writes) & EFFECT_FLOAT;
     undo->float_kept = false;
     if (undo->touches_float)
-        keep_float(undo, thread);
+        undo->float_kept = take_float(thread, undo->xmm, &undo->mxcsr, &undo->x87);
     for (unsigned i = 0; i < count; i++)
         if (access[i].write)
             keep_bytes(undo, thread->space->memory, &access[i]);
@@ -72,17 +84,14 @@ static struct live_thread *thread_numbered(const struct live *live, unsigned num
     return NULL;
 }
 
-static void take_float(struct live *live, struct live_thread *thread)
+static void take_float_now(struct live *live)
 {
     struct wrong_path *path = live->wrong;
+    struct interpret_state *state = &path->machine.state;
 
     live->wrong_float_due = false;
-    if (!execute_take_float(thread))
-        return;
-    memcpy(path->machine.state.xmm, thread->machine.state.xmm, sizeof path->machine.state.xmm);
-    path->machine.state.mxcsr = thread->machine.state.mxcsr;
-    path->machine.state.x87 = thread->machine.state.x87;
-    path->unknown &= ~EFFECT_FLOAT;
+    if (take_float(live->wrong_thread, state->xmm, &state->mxcsr, &state->x87))
+        path->unknown &= ~EFFECT_FLOAT;
 }
 
 static void begin(struct live *live, const struct live_thread *thread)
@@ -144,7 +153,7 @@ bool live_wrong_step(struct trace_source *source, uint64_t ip, struct trace_wron
         return false;
     if (live->wrong_float_due &&
         ((entry->recipe.effects.reads | entry->recipe.effects.writes) & EFFECT_FLOAT))
-        take_float(live, thread);
+        take_float_now(live);
     wrong_path_step(live->wrong, ip, &entry->op, &entry->recipe, out);
     return true;
 }

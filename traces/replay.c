@@ -292,6 +292,18 @@ static size_t replay_memory_at(struct trace_source *source, uint16_t process, ui
 /* ---- wrong paths --------------------------------------------------------------------------------
  */
 
+/* What a live run does not keep of the memory its next instruction writes. */
+static void forget_what_was_not_kept(struct replay *replay)
+{
+    struct trace_access access[TRACE_ACCESSES];
+    unsigned count =
+        recipe_accesses(&replay->entry->recipe, &replay->machine.state.registers, access);
+
+    for (unsigned i = 0; i < count; i++)
+        if (access[i].write && access[i].size > WRONG_PATH_KEPT)
+            wrong_path_memory_was(replay->wrong, access[i].address, NULL, access[i].size);
+}
+
 /* Known in the cases in which a live run knows: live_wrong.c says which. The instruction that comes
  * next is ready and has not been executed. */
 static bool replay_wrong_begin(struct trace_source *source)
@@ -300,13 +312,14 @@ static bool replay_wrong_begin(struct trace_source *source)
     const struct recipe *next = replay->prepared && replay->entry ? &replay->entry->recipe : NULL;
 
     replay->on_wrong_path = false;
-    if (!next || !replay->branched || next->kind == RECIPE_SYSTEM_CALL || next->repeated ||
+    if (!next || !replay->branched || !wrong_path_may_begin_before(next) ||
         replay->thread != replay->delivered_thread ||
         replay->space->process != replay->delivered_process)
         return false;
     if (!replay->wrong && !(replay->wrong = wrong_path_new()))
         return false;
     wrong_path_begin(replay->wrong, &replay->machine.state, 0, replay->space->memory);
+    forget_what_was_not_kept(replay);
     replay->on_wrong_path = true;
     return true;
 }

@@ -117,7 +117,8 @@ struct trace_wrong_step {
     bool next_known;
     uint8_t flags; /* TRACE_SYSTEM_CALL, TRACE_REP_BACKWARD */
     uint8_t access_count;
-    uint8_t unknown; /* a bit for each access whose address nobody knows; it is 0 there */
+    uint8_t unknown;  /* a bit for each access whose address nobody knows; it is 0 there */
+    uint8_t unmapped; /* a bit for each access to where no page can be: it would fault */
     struct trace_access access[TRACE_ACCESSES];
 };
 

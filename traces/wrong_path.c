@@ -3,18 +3,21 @@
 
 #include <stdlib.h>
 
-enum { FLAG_DIRECTION = 1 << 10 };
+enum {
+    FLAG_DIRECTION = 1 << 10,
+    LOWEST_MAPPED = 0x10000, /* Linux maps nothing below (vm.mmap_min_addr, its usual value) */
+};
 
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* The copy of a page: as the program has it now. */
+/* The copy of a page: as the program last saw it. */
 static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
 {
     struct wrong_path *path = context;
     const struct interpret_page *page;
 
-    if (path->pages == WRONG_PATH_PAGES || !(page = interpret_page_read(path->below, number)))
+    if (path->pages == WRONG_PATH_PAGES || !(page = interpret_page_known(path->below, number)))
         return false;
     path->pages++;
     memcpy(bytes, page->bytes, INTERPRET_PAGE_BYTES);
@@ -255,9 +258,13 @@ static void fill_in(struct wrong_path *path, const struct recipe *recipe,
     step->access_count =
         (uint8_t)recipe_accesses(recipe, &path->machine.state.registers, step->access);
     step->unknown = (uint8_t)unknown_addresses(path, recipe);
-    for (unsigned i = 0; step->unknown >> i; i++)
+    step->unmapped = 0;
+    for (unsigned i = 0; i < step->access_count; i++) {
         if (step->unknown >> i & 1)
             step->access[i].address = 0;
+        else if (step->access[i].address < LOWEST_MAPPED)
+            step->unmapped |= (uint8_t)(1u << i);
+    }
     step->flags = recipe->kind == RECIPE_SYSTEM_CALL ? TRACE_SYSTEM_CALL : 0;
     if (recipe->string && (path->machine.state.registers.flags & FLAG_DIRECTION))
         step->flags |= TRACE_REP_BACKWARD;

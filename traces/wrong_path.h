@@ -4,10 +4,13 @@
  *
  * The path runs on a copy of the registers and on copies of the pages it touches, both dropped at
  * its end: nothing it does is seen by the program. Values nobody knows (an instruction that is not
- * interpreted, memory that is not there) are followed: what is computed from them is unknown, an
- * access whose address comes from them is marked so, and a branch that hangs on them has no
- * outcome. The memory a store with an unknown address would have changed keeps its value (model
- * choice: it may be any byte, and nearly always is none that is read next).
+ * interpreted, memory the program has not touched) are followed: what is computed from them is
+ * unknown, an access whose address comes from them is marked so, and a branch that hangs on them
+ * has no outcome. The memory a store with an unknown address would have changed keeps its value
+ * (model choice: it may be any byte, and nearly always is none that is read next).
+ *
+ * What memory holds is known of pages that instructions of the program have touched, as they last
+ * saw it, so that a recorded run knows as much as the live one.
  *
  * Nothing is allocated per instruction; a path that touches more pages or leaves more unknown
  * places than there is room for finds the rest unknown.
@@ -19,6 +22,7 @@
 
 enum {
     WRONG_PATH_PAGES = 64,   /* a path may touch, more is unknown: model choice, a full window's */
+    WRONG_PATH_KEPT = 16,    /* bytes that a source keeps of an access it must undo, at most */
     WRONG_PATH_UNKNOWN = 64, /* places in memory with unknown bytes; more, and all memory is */
 };
 
@@ -34,6 +38,13 @@ struct wrong_path {
         uint64_t end;
     } unknown_place[WRONG_PATH_UNKNOWN];
 };
+
+/* Is the state before such an instruction known? Every source must say the same. What a system call
+ * or many repetitions change is not kept. */
+static inline bool wrong_path_may_begin_before(const struct recipe *recipe)
+{
+    return recipe->kind != RECIPE_SYSTEM_CALL && !recipe->repeated;
+}
 
 /* NULL without memory. */
 struct wrong_path *wrong_path_new(void);

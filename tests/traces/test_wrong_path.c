@@ -41,6 +41,13 @@ static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_B
 
 static const struct interpret_backing backing = {.fetch = fetch};
 
+/* The program touches all its pages, so that a path knows them. */
+static void touch_all(struct interpret_memory *memory)
+{
+    for (uint64_t number = DATA_PAGE; number < DATA_PAGE + 200; number++)
+        interpret_page_read(memory, number);
+}
+
 static int set_up(void **state)
 {
     static struct world world;
@@ -51,6 +58,8 @@ static int set_up(void **state)
     world.decoder = recipe_decoder_new();
     world.state.registers = (struct recipe_registers){.ip = ORACLE_CODE, .flags = 0x202};
     world.state.mxcsr = 0x1f80;
+    if (world.memory)
+        touch_all(world.memory);
     *state = &world;
     return world.memory && world.path && world.decoder ? 0 : -1;
 }
@@ -113,6 +122,7 @@ static void load_case(struct world *world, const struct oracle_state *state)
     memcpy(&mine->x87, state->x87, sizeof state->x87);
     memcpy(world->page + (ORACLE_DATA & 4095), state->memory, ORACLE_DATA_BYTES);
     interpret_memory_drop(world->memory);
+    interpret_page_read(world->memory, DATA_PAGE);
 }
 
 /* Other values in the registers of SET. */
@@ -357,6 +367,27 @@ static void an_unknown_value_stays_so_in_memory_until_overwritten(void **state)
     assert_int_equal(world->path->unknown_count, 0);
 }
 
+static void only_pages_the_program_touched_are_known(void **state)
+{
+    struct world *world = *state;
+
+    interpret_memory_free(world->memory);
+    world->memory = interpret_memory_new(&backing, world);
+    assert_non_null(world->memory);
+    world->state.registers.gpr[GPR_SI] = ORACLE_DATA;
+    begin(world, 0);
+    STEP(world, "\x8b\x06"); /* mov eax, [esi] */
+    assert_true(world->path->unknown == EFFECT_GPR(GPR_AX));
+    interpret_page_read(world->memory, DATA_PAGE);
+    begin(world, 0);
+    STEP(world, "\x8b\x06");
+    assert_int_equal(world->path->unknown, 0);
+    world->state.registers.gpr[GPR_SI] = 8;
+    begin(world, 0);
+    STEP(world, "\x8b\x06");
+    assert_int_equal(world->step.unmapped, 1);
+}
+
 static void bytes_that_were_other_before_are_taken_back(void **state)
 {
     struct world *world = *state;
@@ -519,6 +550,74 @@ static void a_path_changes_nothing(void **state)
     lab_free(&run);
 }
 
+static void same_step(const struct trace_wrong_step *one, const struct trace_wrong_step *other)
+{
+    assert_int_equal(one->next_known, other->next_known);
+    if (one->next_known)
+        assert_int_equal(one->next_ip, other->next_ip);
+    assert_int_equal(one->repetitions, other->repetitions);
+    assert_int_equal(one->flags, other->flags);
+    assert_int_equal(one->unknown, other->unknown);
+    assert_int_equal(one->unmapped, other->unmapped);
+    assert_int_equal(one->access_count, other->access_count);
+    for (unsigned i = 0; i < one->access_count; i++)
+        assert_int_equal(one->access[i].address, other->access[i].address);
+}
+
+/* Both go the way NOW did not go, as far as that is known. */
+static unsigned same_path(struct trace_source *one, struct trace_source *other,
+                          const struct trace_instruction *now)
+{
+    struct trace_wrong_step step[2];
+    uint64_t ip = now->ip + now->length;
+    bool begun = trace_source_wrong_begin(one), more;
+    unsigned steps = 0;
+
+    assert_int_equal(begun, trace_source_wrong_begin(other));
+    for (more = begun; more && steps < AHEAD; steps++) {
+        more = trace_source_wrong_step(one, ip, &step[0]);
+        assert_int_equal(more, trace_source_wrong_step(other, ip, &step[1]));
+        if (!more)
+            break;
+        same_step(&step[0], &step[1]);
+        ip = step[0].next_known ? step[0].next_ip : ip + 2;
+    }
+    return steps;
+}
+
+static void both_know_the_same(const char *program, const char *size)
+{
+    struct trace_instruction now, replayed;
+    struct trace_source *live, *replay;
+    char path[LAB_PATH_BYTES];
+    uint64_t steps = 0;
+
+    lab_need_program(program);
+    lab_path("wrong.p4t", path);
+    lab_drain(lab_live(program, size, NULL, path), TRACE_END);
+    live = lab_live(program, size, NULL, NULL);
+    replay = lab_file(path);
+    while (trace_source_next(live, &now) == TRACE_OK) {
+        assert_int_equal(trace_source_next(replay, &replayed), TRACE_OK);
+        assert_int_equal(now.ip, replayed.ip);
+        if (!(now.flags & TRACE_INTERRUPTED) && now.next_ip != now.ip + now.length)
+            steps += same_path(live, replay, &now);
+    }
+    assert_true(steps > 10000);
+    trace_source_close(live);
+    trace_source_close(replay);
+}
+
+static void a_replay_knows_what_the_live_run_knew(void **state)
+{
+    static const char *const programs[] = {"sort", "strings", "hash_table", "floats", "calculator"};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++)
+        both_know_the_same(programs[i], "5");
+    lab_remove_folder();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -529,11 +628,13 @@ int main(void)
         TEST(a_store_is_seen_by_the_path_alone),
         TEST(memory_that_is_not_there_gives_an_unknown_address_to_the_next_load),
         TEST(an_unknown_value_stays_so_in_memory_until_overwritten),
+        TEST(only_pages_the_program_touched_are_known),
         TEST(bytes_that_were_other_before_are_taken_back),
         TEST(pages_beyond_the_limit_are_unknown),
         TEST(a_string_instruction_of_unknown_data_still_moves_its_pointers),
         cmocka_unit_test(behind_every_branch_a_path_begins_where_the_program_is),
         cmocka_unit_test(a_path_changes_nothing),
+        cmocka_unit_test(a_replay_knows_what_the_live_run_knew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
