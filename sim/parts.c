@@ -136,7 +136,8 @@ static void tally(struct sim_parts *parts, const struct sim_tally *now)
     int innermost = state->region.innermost;
 
     add(&parts->part[innermost == REGION_NONE ? 0 : 1 + innermost].own, &parts->at, now);
-    add(&parts->part[0].all, &parts->at, now);
+    if (innermost == REGION_NONE)
+        add(&parts->part[0].all, &parts->at, now);
     for (unsigned i = 0; state->region.open >> i; i++)
         if (state->region.open >> i & 1)
             add(&parts->part[1 + i].all, &parts->at, now);

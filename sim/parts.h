@@ -11,10 +11,10 @@
  *
  * Regions follow each thread by itself. A function begins with its first instruction and ends after
  * the return that takes the address its call pushed; a frame left in another way (longjmp, an
- * exception) ends at the next call or return above it. A range of addresses begins before FROM is
- * executed and ends before TO is. Markers are the jumps of p4sim.h and belong to no region. Regions
- * nest: OWN is what was counted while the region was the innermost one, ALL while it was anywhere
- * on its thread's stack, counted once under recursion.
+ * exception) ends when the stack pointer has left it. Threads that switch stacks confuse this. A
+ * range of addresses begins before FROM is executed and ends before TO is. Markers are the jumps of
+ * p4sim.h and belong to no region. Regions nest: OWN is what was counted while the region was the
+ * innermost one, ALL while it was anywhere on its thread's stack, counted once under recursion.
  *
  * Not known: regions that were open in the parent of a forked process, in the child. Counters that
  * the program itself writes have no meaning per part.

@@ -131,6 +131,10 @@ static uint8_t kind_of(const uint8_t *bytes, size_t length)
         return CODE_CALL;
     if (bytes[at] == 0xc2 || bytes[at] == 0xc3 || bytes[at] == 0xca || bytes[at] == 0xcb)
         return CODE_RETURN;
+    if ((bytes[at] & 0xf0) == 0x70 || (bytes[at] >= 0xe0 && bytes[at] <= 0xe3) ||
+        (bytes[at] >= 0xe9 && bytes[at] <= 0xeb) || (bytes[at] == 0xff && digit >= 4) ||
+        (bytes[at] == 0x0f && at + 1 < length && (bytes[at + 1] & 0xf0) == 0x80))
+        return CODE_BRANCH;
     return CODE_PLAIN;
 }
 

@@ -9,6 +9,7 @@
 
 enum region_code_kind {
     CODE_PLAIN,
+    CODE_BRANCH, /* another one */
     CODE_CALL,
     CODE_RETURN,
     CODE_BEGIN, /* a marker: its region begins behind it */

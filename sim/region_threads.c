@@ -4,27 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SLOT_NEVER = 0,   /* nobody called it: open to the end */
-    SLOT_HANDLER = 1, /* a signal handler: the return whose slot no call has pushed ends it */
-};
+#define SLOT_NEVER 0 /* nobody called it: open to the end */
 
 struct frame {
     int region;
     uint64_t slot; /* of the return address, for functions; SLOT_NEVER for the others */
 };
 
+/* A call that has not returned, or a signal handler: the kernel pushed its return address,
+ * somewhere below that of the newest call; its slot here is one byte below that. */
+struct open_call {
+    uint64_t slot;
+    bool handler;
+};
+
 struct region_thread {
     uint16_t process;
-    bool known, interrupted;
+    bool known;
     bool changed; /* OPEN and INNERMOST must be found again */
     int innermost;
     uint64_t open;
     int begins; /* a marker's region, before the next instruction */
     struct frame *frame;
     size_t frames, frame_capacity;
-    uint64_t *slot; /* of open calls, outermost first, addresses falling */
-    size_t slots, slot_capacity;
+    struct open_call *call; /* outermost first, addresses falling */
+    size_t calls, call_capacity;
 };
 
 struct region_threads {
@@ -43,7 +47,7 @@ void region_threads_free(struct region_threads *threads)
         return;
     for (size_t i = 0; i < threads->count; i++) {
         free(threads->thread[i].frame);
-        free(threads->thread[i].slot);
+        free(threads->thread[i].call);
     }
     free(threads->thread);
     free(threads);
@@ -122,21 +126,11 @@ static bool is_open(const struct region_thread *t, int region)
 /* The stack has been unwound to ADDRESS, this slot included. */
 static void unwind(struct region_thread *t, uint64_t address)
 {
-    while (t->slots && t->slot[t->slots - 1] <= address)
-        t->slots--;
+    while (t->calls && t->call[t->calls - 1].slot <= address)
+        t->calls--;
     for (size_t i = t->frames; i-- > 0;)
-        if (t->frame[i].slot > SLOT_HANDLER && t->frame[i].slot <= address)
+        if (t->frame[i].slot != SLOT_NEVER && t->frame[i].slot <= address)
             close_frame(t, i);
-}
-
-static void close_handler(struct region_thread *t)
-{
-    for (size_t i = t->frames; i-- > 0;) {
-        if (t->frame[i].slot != SLOT_HANDLER)
-            continue;
-        close_frame(t, i);
-        return;
-    }
 }
 
 /* ---- calls and returns -------------------------------------------------------------------------
@@ -153,31 +147,59 @@ static bool find_access(const struct trace_instruction *in, bool write, uint64_t
     return false;
 }
 
+static bool push_call(struct region_thread *t, uint64_t slot, bool handler)
+{
+    void *array = t->call;
+
+    if (!grow(&array, t->calls, &t->call_capacity, sizeof *t->call))
+        return false;
+    t->call = array;
+    t->call[t->calls++] = (struct open_call){slot, handler};
+    return true;
+}
+
 static bool follow_call(struct region_thread *t, const struct trace_instruction *in)
 {
     uint64_t address;
-    void *array = t->slot;
 
     if (!find_access(in, true, &address))
         return true;
     unwind(t, address);
-    if (!grow(&array, t->slots, &t->slot_capacity, sizeof *t->slot))
-        return false;
-    t->slot = array;
-    t->slot[t->slots++] = address;
-    return true;
+    return push_call(t, address, false);
 }
 
 static void follow_return(struct region_thread *t, const struct trace_instruction *in)
 {
+    const struct open_call *newest = t->calls ? &t->call[t->calls - 1] : NULL;
     uint64_t address;
 
-    if (!find_access(in, false, &address))
+    if (!newest || !find_access(in, false, &address))
         return;
-    if (t->slots && t->slot[t->slots - 1] <= address)
+    if (newest->slot <= address)
         unwind(t, address);
-    else
-        close_handler(t);
+    else if (newest->handler)
+        unwind(t, newest->slot); /* its own, which no call pushed */
+}
+
+/* What lies below the stack pointer is left for good: returned from, or jumped out of. */
+static void follow_stack(struct region_thread *t, const struct trace_instruction *in)
+{
+    if (t->calls && in->stack > t->call[t->calls - 1].slot && !(in->flags & TRACE_SYSTEM_CALL))
+        unwind(t, in->stack - 1);
+}
+
+/* A signal handler follows: the kernel leads to it from an instruction that does not. Behind a
+ * branch it cannot be told from a switch of threads and is taken for one. */
+static bool leads_to_handler(const struct trace_instruction *in, const struct region_code *code)
+{
+    return (in->flags & TRACE_INTERRUPTED) && code->kind != CODE_BRANCH &&
+           code->kind != CODE_CALL && code->kind != CODE_RETURN && code->kind != CODE_BEGIN &&
+           code->kind != CODE_END && in->next_ip != in->ip + in->length;
+}
+
+static bool enter_handler(struct region_thread *t)
+{
+    return push_call(t, (t->calls ? t->call[t->calls - 1].slot : UINT64_MAX) - 1, true);
 }
 
 /* ---- one instruction ---------------------------------------------------------------------------
@@ -185,9 +207,7 @@ static void follow_return(struct region_thread *t, const struct trace_instructio
 
 static uint64_t own_slot(const struct region_thread *t)
 {
-    if (t->interrupted)
-        return SLOT_HANDLER;
-    return t->slots ? t->slot[t->slots - 1] : SLOT_NEVER;
+    return t->calls ? t->call[t->calls - 1].slot : SLOT_NEVER;
 }
 
 /* Before the instruction: what ends, then what begins. */
@@ -227,7 +247,7 @@ static void start_over(struct region_thread *t, uint16_t process)
 {
     t->process = process;
     t->known = true;
-    t->frames = t->slots = 0;
+    t->frames = t->calls = 0;
     t->changed = true;
     t->begins = REGION_NONE;
 }
@@ -251,7 +271,9 @@ bool region_threads_follow(struct region_threads *threads,
     }
     good = good && open_and_close(t, code, &state->entered);
     describe(t, state);
-    t->interrupted = (instruction->flags & TRACE_INTERRUPTED) != 0;
+    follow_stack(t, instruction);
+    if (leads_to_handler(instruction, code))
+        good = good && enter_handler(t);
     if (code->kind == CODE_CALL)
         good = good && follow_call(t, instruction);
     else if (code->kind == CODE_RETURN)

@@ -182,6 +182,7 @@ static enum live_step executed(struct live *live, struct live_thread *thread,
         repetitions = (uint32_t)(count_register(recipe, attempt->start.gpr[GPR_CX]) -
                                  count_register(recipe, thread->regs.rcx));
     fill_in(live, thread, attempt, next_ip, repetitions, out);
+    out->stack = thread->regs.rsp;
     note_writes(attempt, repetitions);
     return LIVE_EXECUTED;
 }
@@ -612,6 +613,7 @@ static bool interpreted(struct live *live, struct live_thread *thread, struct at
     if (!execute_interpret(thread, attempt->entry, attempt->access, &attempt->access_count))
         return false;
     fill_in(live, thread, attempt, machine->state.registers.ip, machine->repetitions, out);
+    out->stack = machine->state.registers.gpr[GPR_SP];
     note_writes(attempt, machine->repetitions);
     live->source.end.interpreted++;
     if (live->recorder)

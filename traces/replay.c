@@ -77,6 +77,7 @@ static void fill_in(struct replay *replay, uint64_t ip, uint64_t flags,
 
     out->ip = ip;
     out->next_ip = replay->machine.state.registers.ip;
+    out->stack = replay->machine.state.registers.gpr[GPR_SP];
     if (entry->number == SPACE_NO_CODE)
         name_code(replay, entry, out->next_ip);
     out->code = entry->number;

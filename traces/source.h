@@ -52,6 +52,8 @@ struct trace_instruction {
     uint32_t repetitions; /* string instructions with a rep prefix; else 1 */
     uint64_t ip;
     uint64_t next_ip; /* ip of the next instruction executed by the same thread */
+    uint64_t stack;   /* the stack pointer as the instruction left it, where that led on in the
+                         program (not behind a system call) */
     uint16_t process; /* dense number of the address space, 0 is the first program */
     uint16_t thread;  /* dense number of the thread, 0 is the first */
     uint8_t flags;

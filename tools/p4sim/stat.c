@@ -36,6 +36,12 @@ static const char help[] =
     "                          once (default 2; 1 refuses)\n"
     "      --pebs-enable V     write V to IA32_PEBS_ENABLE\n"
     "      --pebs-matrix-vert V  write V to MSR_PEBS_MATRIX_VERT\n\n"
+    "where to count (the whole is counted in any case)\n"
+    "      --region REGION     a part of the program; may be repeated:\n"
+    "                            function:NAME      from entry to exit\n"
+    "                            address:FROM-TO    from before FROM until before TO\n"
+    "                            marker[:NAME]      between the markers of p4sim.h\n"
+    "      --per-process       each process by itself, as a per-process driver counts\n\n"
     "what to run\n"
     "      --trace FILE        replay a recording\n"
     "      --snippet FILE      assemble and run a file\n"
@@ -43,6 +49,8 @@ static const char help[] =
     "      --64                assemble as 64-bit code (models with EM64T)\n"
     "      --record FILE       also record the program's run\n"
     "      --max-instructions N  stop after N instructions\n"
+    "      --strict            RDMSR and WRMSR of the program fault, and RDPMC unless --rdpmc is "
+    "given\n"
     "  -m, --model NAME        processor model or a model file (default " P4SIM_DEFAULT_MODEL ")\n"
     "      --list-models       show the models\n\n"
     "what to print\n"
@@ -66,6 +74,10 @@ enum option_code {
     OPT_RECORD,
     OPT_MAX,
     OPT_PASSES,
+    OPT_REGION,
+    OPT_PER_PROCESS,
+    OPT_STRICT,
+    OPT_RDPMC,
     OPT_PEBS_ENABLE,
     OPT_MATRIX,
     OPT_JSON,
@@ -88,6 +100,10 @@ static const struct option long_options[] = {
     {"record", required_argument, NULL, OPT_RECORD},
     {"max-instructions", required_argument, NULL, OPT_MAX},
     {"passes", required_argument, NULL, OPT_PASSES},
+    {"region", required_argument, NULL, OPT_REGION},
+    {"per-process", no_argument, NULL, OPT_PER_PROCESS},
+    {"strict", no_argument, NULL, OPT_STRICT},
+    {"rdpmc", no_argument, NULL, OPT_RDPMC},
     {"pebs-enable", required_argument, NULL, OPT_PEBS_ENABLE},
     {"pebs-matrix-vert", required_argument, NULL, OPT_MATRIX},
     {"json", no_argument, NULL, OPT_JSON},
@@ -129,6 +145,20 @@ static int take_events(struct stat_options *options, const char *list)
         snprintf(options->events[options->event_count++], sizeof options->events[0], "%.*s",
                  (int)(end - at), at);
     }
+    return GO_ON;
+}
+
+static int take_region(struct stat_options *options, const char *text)
+{
+    char error[512];
+    if (options->region_count == STAT_REGIONS)
+        return complain(EXIT_USAGE, "stat", "more than %d regions", STAT_REGIONS);
+    if (!sim_region_parse(text, &options->regions[options->region_count], error))
+        return complain(EXIT_USAGE, "stat", "%s", error);
+    for (size_t i = 0; i < options->region_count; i++)
+        if (!strcmp(options->regions[i].text, text))
+            return complain(EXIT_USAGE, "stat", "region '%s' is asked for twice", text);
+    options->region_count++;
     return GO_ON;
 }
 
@@ -180,6 +210,15 @@ static int take_flag(struct stat_options *options, int code)
     case OPT_REGISTERS:
         options->registers = true;
         return GO_ON;
+    case OPT_PER_PROCESS:
+        options->per_process = true;
+        return GO_ON;
+    case OPT_STRICT:
+        options->access.strict = true;
+        return GO_ON;
+    case OPT_RDPMC:
+        options->access.rdpmc_granted = true;
+        return GO_ON;
     case OPT_STATS:
         options->statistics = true;
         return GO_ON;
@@ -227,6 +266,8 @@ static int take_option(struct stat_options *options, bool *given, int code, cons
         status = take_number("passes", text, 1, STAT_EVENTS, &value);
         options->passes = (unsigned)value;
         return status;
+    case OPT_REGION:
+        return take_region(options, text);
     case OPT_PEBS_ENABLE:
     case OPT_MATRIX:
         return take_replay(options, code, text);
@@ -237,6 +278,8 @@ static int take_option(struct stat_options *options, bool *given, int code, cons
 
 static int check_source(struct stat_options *options, bool given, int argc, char **argv)
 {
+    if (options->access.rdpmc_granted && !options->access.strict)
+        return complain(EXIT_USAGE, "stat", "--rdpmc says what --strict leaves: give both or none");
     if (!given) {
         if (optind == argc)
             return complain(EXIT_USAGE, "stat",
@@ -344,6 +387,17 @@ static FILE *open_output(const struct stat_options *options)
     return fopen(options->output, "w");
 }
 
+/* A function that no file has is a mistake of the command line, known only now. */
+static int name_missing(const struct stat_result *result)
+{
+    int status = result->status;
+    for (size_t i = 0; i < result->part_count && result->stop == SIM_STOP_END; i++)
+        if (!result->parts[i].part.found)
+            status = complain(EXIT_INPUT, "stat", "region '%s': %s", result->parts[i].part.name,
+                              stat_part_missing(&result->parts[i]));
+    return status;
+}
+
 static int report(FILE *out, const struct stat_options *options, const struct stat_result *result)
 {
     bool good = print_result(out, options, result);
@@ -354,7 +408,7 @@ static int report(FILE *out, const struct stat_options *options, const struct st
                         options->output ? options->output : "standard output", strerror(errno));
     if (elsewhere && result->trouble[0] && result->stop != SIM_STOP_LIMIT)
         complain(0, "stat", "%s", result->trouble);
-    return result->status;
+    return name_missing(result);
 }
 
 int command_stat(int argc, char **argv)
@@ -377,6 +431,7 @@ int command_stat(int argc, char **argv)
     else if (out)
         close_output(out);
     sim_model_free(&result->model);
+    free(result->parts);
     free(result);
     return status;
 }

@@ -6,7 +6,7 @@
 #include "fit.h"
 #include "sim.h"
 
-enum { STAT_EVENTS = 64 };
+enum { STAT_EVENTS = 64, STAT_REGIONS = 32 };
 
 enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
 enum stat_source { STAT_PROGRAM, STAT_TRACE, STAT_SNIPPET };
@@ -21,8 +21,12 @@ struct stat_options {
     unsigned passes; /* most runs over the same instructions */
     struct sim_replay_registers replay;
     enum stat_source source;
-    char *const *argv;    /* STAT_PROGRAM */
-    const char *path;     /* STAT_TRACE, STAT_SNIPPET from a file */
+    char *const *argv; /* STAT_PROGRAM */
+    const char *path;  /* STAT_TRACE, STAT_SNIPPET from a file */
+    struct sim_region_spec regions[STAT_REGIONS];
+    size_t region_count;
+    bool per_process;
+    struct sim_access_rules access;
     const char *assembly; /* STAT_SNIPPET from the command line */
     bool long_mode;       /* STAT_SNIPPET as 64-bit code */
     char events[STAT_EVENTS][200];
@@ -47,6 +51,14 @@ struct stat_pass {
     size_t members[SIM_FIT_MAX];
 };
 
+/* A region, the rest or a process. */
+struct stat_part {
+    struct sim_part part;      /* of the first pass */
+    size_t index;              /* among the bench's */
+    uint64_t own[STAT_EVENTS]; /* by row: counted while it was the innermost region */
+    uint64_t all[STAT_EVENTS]; /* while it was open */
+};
+
 struct stat_result {
     struct sim_model model;
     char what[512]; /* the program, recording or snippet as the user named it */
@@ -55,6 +67,8 @@ struct stat_result {
     size_t row_count;
     struct stat_pass passes[STAT_EVENTS];
     size_t pass_count, passes_run;
+    struct stat_part *parts;
+    size_t part_count, parts_lost;
     char split[512]; /* why there is more than one pass */
     struct nb_stats stats;
     double seconds;
@@ -70,6 +84,16 @@ struct stat_result {
 int stat_plan(const struct stat_options *options, struct stat_result *result);
 /* Run all passes. 0, or a status after a complaint when there is nothing to print. */
 int stat_run(const struct stat_options *options, struct stat_result *result);
+
+/* stat_parts.c: divide the run as the options say, read what was counted; false without memory. */
+bool stat_divide(const struct stat_options *options, const struct stat_pass *pass,
+                 struct sim_bench *bench);
+bool stat_read_parts(const struct stat_options *options, struct stat_result *result, size_t pass,
+                     struct sim_bench *bench);
+/* "region", "rest" or "process". */
+const char *stat_part_kind(const struct stat_part *part);
+/* Why nothing was counted in it, or NULL. */
+const char *stat_part_missing(const struct stat_part *part);
 
 void stat_print_table(FILE *out, const struct stat_options *options,
                       const struct stat_result *result);

@@ -109,6 +109,39 @@ static json_t *head_json(const struct stat_result *result)
                      (int)result->pass_count);
 }
 
+static json_t *part_json(const struct stat_result *result, const struct stat_part *part)
+{
+    json_t *object = json_pack("{s:s, s:s}", "part", part->part.name, "kind", stat_part_kind(part));
+    json_t *events = json_array();
+    const char *missing = stat_part_missing(part);
+    if (part->part.kind == SIM_PART_REGION)
+        json_object_set_new(object, "entries", json_integer((json_int_t)part->part.entries));
+    if (missing)
+        json_object_set_new(object, "reason", json_string(missing));
+    json_object_set_new(object, "clocks", json_integer((json_int_t)part->part.all.clocks));
+    json_object_set_new(object, "own_clocks", json_integer((json_int_t)part->part.own.clocks));
+    json_object_set_new(object, "instructions",
+                        json_integer((json_int_t)part->part.all.instructions));
+    json_object_set_new(object, "own_instructions",
+                        json_integer((json_int_t)part->part.own.instructions));
+    for (size_t i = 0; i < result->row_count; i++) {
+        if (result->rows[i].counted && !missing)
+            json_array_append_new(
+                events, json_pack("{s:s, s:I, s:I}", "event", result->rows[i].request.text, "count",
+                                  (json_int_t)part->all[i], "own", (json_int_t)part->own[i]));
+    }
+    json_object_set_new(object, "events", events);
+    return object;
+}
+
+static void add_parts(json_t *root, const struct stat_result *result)
+{
+    json_t *parts = json_array();
+    for (size_t i = 0; i < result->part_count; i++)
+        json_array_append_new(parts, part_json(result, &result->parts[i]));
+    json_object_set_new(root, "parts", parts);
+}
+
 bool stat_print_json(FILE *out, const struct stat_options *options,
                      const struct stat_result *result)
 {
@@ -122,6 +155,8 @@ bool stat_print_json(FILE *out, const struct stat_options *options,
     for (size_t i = 0; i < result->row_count; i++)
         json_array_append_new(events, row_json(options, result, &result->rows[i]));
     json_object_set_new(root, "events", events);
+    if (result->part_count)
+        add_parts(root, result);
     json_object_set_new(root, "program_end", end_json(result));
     json_object_set_new(root, "machine", statistics_json(&result->stats));
     json_object_set_new(root, "core_mhz", json_integer(result->model.params.core_mhz));
@@ -147,25 +182,50 @@ static void quoted(FILE *out, const char *text)
     fputc('"', out);
 }
 
+/* One event of the whole run (PART NULL) or of a part of it. */
+static void print_line(FILE *out, const struct stat_result *result, size_t index,
+                       const struct stat_part *part)
+{
+    const struct stat_row *row = &result->rows[index];
+    const char *why_not = row->counted ? (part ? stat_part_missing(part) : NULL) : row->why_not;
+    bool counted = row->counted && !why_not;
+    struct stat_derived d = stat_derive(row, &result->stats);
+    fprintf(out, SCHEMA ",%s,", result->model.name);
+    quoted(out, row->request.text);
+    if (counted)
+        fprintf(out, ",%llu,", (unsigned long long)(part ? part->all[index] : row->count));
+    else
+        fputs(",,", out);
+    if (d.known && !part)
+        fprintf(out, "%.6g,%s,", d.value, d.unit);
+    else
+        fputs(",,", out);
+    fprintf(out, "%u,%s,", row->pass + 1, result->partial ? "yes" : "no");
+    quoted(out, why_not ? why_not : "");
+    if (part) {
+        fputc(',', out);
+        quoted(out, part->part.name);
+        fprintf(out, ",%s,", stat_part_kind(part));
+        if (part->part.kind == SIM_PART_REGION)
+            fprintf(out, "%llu", (unsigned long long)part->part.entries);
+        fputc(',', out);
+        if (counted)
+            fprintf(out, "%llu", (unsigned long long)part->own[index]);
+    } else if (result->part_count) {
+        fputs(",,,,", out);
+    }
+    fputc('\n', out);
+}
+
+/* The columns of parts stand at the end, and only where parts were asked for. */
 void stat_print_csv(FILE *out, const struct stat_options *options, const struct stat_result *result)
 {
     (void)options;
-    fputs("schema,model,event,count,value,unit,pass,partial,reason\n", out);
-    for (size_t i = 0; i < result->row_count; i++) {
-        const struct stat_row *row = &result->rows[i];
-        struct stat_derived d = stat_derive(row, &result->stats);
-        fprintf(out, SCHEMA ",%s,", result->model.name);
-        quoted(out, row->request.text);
-        if (row->counted)
-            fprintf(out, ",%llu,", (unsigned long long)row->count);
-        else
-            fputs(",,", out);
-        if (d.known)
-            fprintf(out, "%.6g,%s,", d.value, d.unit);
-        else
-            fputs(",,", out);
-        fprintf(out, "%u,%s,", row->pass + 1, result->partial ? "yes" : "no");
-        quoted(out, row->counted || !row->why_not ? "" : row->why_not);
-        fputc('\n', out);
-    }
+    fprintf(out, "schema,model,event,count,value,unit,pass,partial,reason%s\n",
+            result->part_count ? ",part,kind,entries,own" : "");
+    for (size_t i = 0; i < result->row_count; i++)
+        print_line(out, result, i, NULL);
+    for (size_t p = 0; p < result->part_count; p++)
+        for (size_t i = 0; i < result->row_count; i++)
+            print_line(out, result, i, &result->parts[p]);
 }

@@ -211,6 +211,9 @@ static int run_bench(const struct stat_options *options, struct stat_result *res
     bool show = !options->no_progress && isatty(STDERR_FILENO);
     if (!sim_program(sim_bench_pmu(bench), &result->passes[pass].plan, error))
         return complain(EXIT_USAGE, "stat", "%s", error);
+    sim_bench_access_rules(bench, &options->access);
+    if (!stat_divide(options, &result->passes[pass], bench))
+        return complain(EXIT_MACHINE, "stat", "out of memory");
     running = options->source == STAT_PROGRAM && pass == 0 ? source : NULL;
     result->stop = sim_bench_run(
         bench, &(struct sim_run_options){.max_instructions = options->max_instructions,
@@ -222,6 +225,8 @@ static int run_bench(const struct stat_options *options, struct stat_result *res
         stat_progress_clear();
     if (!read_rows(bench, result, pass, error))
         return complain(EXIT_MACHINE, "stat", "%s", error);
+    if (!stat_read_parts(options, result, pass, bench))
+        return complain(EXIT_MACHINE, "stat", "out of memory");
     judge(options, result, bench, source);
     compare_passes(result, sim_bench_stats(bench), pass);
     result->seconds += sim_bench_seconds(bench);

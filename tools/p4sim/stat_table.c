@@ -149,6 +149,43 @@ static void print_speed(FILE *out, const struct stat_result *result)
             1e-6 * runs * (double)stats->clocks / seconds);
 }
 
+/* A region's numbers, then what each event counted in it alone and with all inside. */
+static void print_part(FILE *out, const struct stat_result *result, const struct stat_part *part)
+{
+    char own[32], all[32], entries[32];
+    const char *missing = stat_part_missing(part);
+    bool nests = part->part.kind == SIM_PART_REGION;
+    grouped(part->part.entries, entries);
+    fprintf(out, " %s%s", nests ? "region " : "", part->part.name);
+    if (nests && !missing)
+        fprintf(out, ": entered %s %s", entries, part->part.entries == 1 ? "time" : "times");
+    fprintf(out, "%s%s\n", missing ? ": " : "", missing ? missing : "");
+    if (missing)
+        return;
+    if (nests)
+        fprintf(out, "%20s  %20s\n", "all inside", "own");
+    for (size_t i = 0; i < result->row_count; i++) {
+        if (!result->rows[i].counted)
+            continue;
+        grouped(part->own[i], own);
+        grouped(part->all[i], all);
+        if (nests)
+            fprintf(out, "%20s  ", all);
+        fprintf(out, "%20s  %s\n", own, result->rows[i].request.text);
+    }
+}
+
+static void print_parts(FILE *out, const struct stat_result *result)
+{
+    for (size_t i = 0; i < result->part_count; i++) {
+        print_part(out, result, &result->parts[i]);
+        fputc('\n', out);
+    }
+    if (result->parts_lost)
+        fprintf(out, " %zu more markers are counted in the rest: there is room for %d regions\n\n",
+                result->parts_lost, (int)SIM_REGIONS);
+}
+
 static void print_trouble(FILE *out, const struct stat_result *result)
 {
     if (result->partial)
@@ -174,6 +211,7 @@ void stat_print_table(FILE *out, const struct stat_options *options,
             print_registers(out, row, &result->passes[row->pass].plan);
     }
     fputc('\n', out);
+    print_parts(out, result);
     if (result->pass_count > 1)
         fprintf(out, " counted in %zu passes over the same instructions: %s\n", result->pass_count,
                 result->split);
