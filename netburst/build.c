@@ -13,6 +13,7 @@
 #define FROM_TC_BUILD   (1u << 0)
 #define ITLB_HIT        (1u << 0)
 #define ITLB_MISS       (1u << 1)
+#define ITLB_HIT_UC     (1u << 2)
 #define CODE_LINE       64u
 #define STREAMING_BYTES 64u
 
@@ -36,7 +37,12 @@ static nb_tick code_translate(struct nb_machine *m, struct lp *lp, uint64_t line
     uint64_t key = page_key(lp->fe.process, linear);
     struct tlb_entry *t = tlb_find(&lp->itlb, key);
     if (lp->fe.code_page != key || !t) {
-        post(m, lp->who, P4PMU_EV_ITLB_reference, t ? ITLB_HIT : ITLB_MISS, 1);
+        bool uncacheable = t && memory_type(t->frame << 12) == NB_MEMORY_UNCACHEABLE;
+        post(m, lp->who, P4PMU_EV_ITLB_reference,
+             !t            ? ITLB_MISS
+             : uncacheable ? ITLB_HIT_UC
+                           : ITLB_HIT,
+             1);
         lp->fe.code_page = key;
     }
     if (!t)
@@ -57,7 +63,9 @@ static bool code_line_there(struct nb_machine *m, struct lp *lp, uint64_t linear
     uint64_t physical;
     bool missed;
     nb_tick tick = code_translate(m, lp, linear, 2 * m->now, &physical);
-    nb_tick there = l2_read(m, lp->who, physical, tick, BUS_CODE, &missed);
+    nb_tick there;
+    if (!uncached_code(m, lp->who, physical, tick, &there))
+        there = l2_read(m, lp->who, physical, tick, BUS_CODE, &missed);
     nb_tick hidden = 2 * (nb_tick)m->p.l2_clocks;
     fe->code_line[1] = fe->code_line[0];
     fe->code_line[0] = line;

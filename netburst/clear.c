@@ -1,9 +1,9 @@
 /*
- * Machine clears: everything younger than an instruction is thrown out and fetched again. The cause
- * modelled is self-modifying code: a store into a 1 KB block from which code has been executed also
- * empties the trace cache (OPT-2002). machine_clear CLEAR counts `clear_clocks` of each (model
- * choice: "part of the clocks"). Not modelled: memory-ordering clears (they need a second agent); a
- * fetch close to data being written.
+ * Machine clears: everything younger than an instruction is thrown out and fetched again. Causes:
+ * a load that another agent's write has overtaken (agent.c), and self-modifying code: a store into
+ * a 1 KB block from which code has been executed also empties the trace cache (OPT-2002).
+ * machine_clear CLEAR counts `clear_clocks` of each (model choice: "part of the clocks"). Not
+ * modelled: a fetch close to data being written.
  */
 #include "machine.h"
 
@@ -114,7 +114,8 @@ void machine_clear(struct nb_machine *m, struct lp *lp, uint32_t last, unsigned 
     uint16_t process = d->in.process;
     throw_out(m, lp, last);
     show_clear(m, lp, cause_bit);
-    tc_flush(m, lp->who);
+    if (cause_bit == NB_CLEAR_SELF_MODIFYING)
+        tc_flush(m, lp->who);
     if (lp->refetch_count) {
         ip = lp->refetch[0].ip;
         process = lp->refetch[0].process;

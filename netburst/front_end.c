@@ -259,7 +259,7 @@ enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp)
     if ((fe->wrong_path ? fetch_wrong(m, lp) : fetch_right(m, lp)) == FETCH_WAIT)
         return FETCH_WAIT;
     struct dyn *d = dyn_at(lp, lp->dyn_fetched);
-    d->mispredicted = d->ends_stream = d->taken = d->tagged = false;
+    d->mispredicted = d->ends_stream = d->taken = d->tagged = d->order_violated = false;
     d->flow = FLOW_NONE;
     fe->dyn = lp->dyn_fetched++;
     fe->has_dyn = true;

@@ -4,10 +4,13 @@
  * requests; writes come from the write-combining buffers and from stores that hit L1.
  *
  * A read miss of a load, walk or code fetches both sectors, a request for ownership one (OPT-2002
- * table 1-1). With one agent on the bus, lines arrive exclusive. The hardware prefetcher follows up
+ * table 1-1). Lines arrive exclusive, or shared where the other agent of the bus has a copy; the
+ * ownership of a shared sector costs a request without data. The hardware prefetcher follows up
  * to 8 streams, one to a 4 KB page, forward or backward, and keeps 256 bytes ahead inside the page
  * (OPT-2002); it starts on the second miss in a row of lines (OPT-2006). BSQ_cache_reference does
- * not see prefetches (from signature F21H).
+ * not see prefetches (from signature F21H); a read that wants a sector whose prefetch is still
+ * under way makes a demand of it and counts as a miss (SDM, note on transactions that begin as
+ * prefetches).
  */
 #include "machine.h"
 
@@ -25,13 +28,21 @@ static unsigned sector_of(const struct nb_machine *m, uint64_t physical)
     return physical & m->p.l2_sector ? 1u : 0u;
 }
 
+static void write_back(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick)
+{
+    if (m->l3.line)
+        l3_write(m, who, physical, tick);
+    else
+        bus_transaction(m, who, BUS_WRITEBACK, physical, tick);
+}
+
 static void evict(struct nb_machine *m, unsigned who, struct cache_line *line, nb_tick tick)
 {
     if (line->tag == NB_NEVER)
         return;
     for (unsigned s = 0; s < SECTORS; s++)
         if (line->state[s] == MESI_M)
-            bus_transaction(m, who, BUS_WRITEBACK, tick);
+            write_back(m, who, (line->tag << m->l2.line_bits) + s * m->p.l2_sector, tick);
 }
 
 static struct cache_line *claim(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick)
@@ -42,11 +53,32 @@ static struct cache_line *claim(struct nb_machine *m, unsigned who, uint64_t phy
     return line;
 }
 
+static bool from_l3(struct nb_machine *m, unsigned who, struct cache_line *line, unsigned s,
+                    uint64_t physical, nb_tick tick, enum bus_kind kind)
+{
+    bool demand = kind != BUS_READ_ADJACENT && kind != BUS_PREFETCH;
+    unsigned state = l3_read(m, who, physical, demand, tick, &line->ready[s]);
+    if (state == MESI_I || (state == MESI_S && kind == BUS_OWNERSHIP))
+        return false;
+    line->state[s] = state == MESI_S ? MESI_S : MESI_E;
+    return true;
+}
+
+/* Sector S of LINE from the L3 or over the bus. */
 static void fill(struct nb_machine *m, unsigned who, struct cache_line *line, unsigned s,
                  nb_tick tick, enum bus_kind kind)
 {
-    line->state[s] = MESI_E;
-    line->ready[s] = bus_transaction(m, who, kind, tick);
+    uint64_t physical = (line->tag << m->l2.line_bits) + s * m->p.l2_sector;
+    line->prefetched[s] = kind == BUS_PREFETCH;
+    if (m->l3.line && from_l3(m, who, line, s, physical, tick, kind))
+        return;
+    bool shared = kind != BUS_OWNERSHIP && agent_holds(m, physical);
+    if (kind == BUS_OWNERSHIP)
+        agent_loses(m, physical);
+    line->state[s] = shared ? MESI_S : MESI_E;
+    line->ready[s] = bus_transaction(m, who, kind, physical, tick);
+    if (m->l3.line)
+        l3_enter(m, who, physical, line->state[s], line->ready[s]);
 }
 
 static void prefetch_line(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick)
@@ -56,6 +88,7 @@ static void prefetch_line(struct nb_machine *m, unsigned who, uint64_t physical,
     struct cache_line *line = claim(m, who, physical, tick);
     fill(m, who, line, 0, tick, BUS_PREFETCH);
     fill(m, who, line, 1, tick, BUS_READ_ADJACENT);
+    line->prefetched[1] = true;
 }
 
 static struct stream *stream_of(struct nb_machine *m, uint64_t page)
@@ -121,6 +154,15 @@ static nb_tick take_port(struct nb_machine *m, nb_tick tick)
     return start;
 }
 
+/* The sector is here, shared: ownership without data. */
+static nb_tick upgrade(struct nb_machine *m, unsigned who, struct cache_line *line, unsigned s,
+                       uint64_t physical, nb_tick tick)
+{
+    agent_loses(m, physical);
+    line->state[s] = MESI_E;
+    return bus_transaction(m, who, BUS_UPGRADE, physical, tick);
+}
+
 /* A read asked for at TICK: when its data leave the L2. */
 nb_tick l2_read(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick,
                 enum bus_kind kind, bool *missed)
@@ -135,7 +177,13 @@ nb_tick l2_read(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick t
         stats_of(m, who)->l2_read_misses++;
         done = miss(m, who, line, physical, done, kind);
     } else {
-        post(m, who, P4PMU_EV_BSQ_cache_reference, BSQ_RD_HIT_BIT(line->state[s]), 1);
+        bool under_way = line->prefetched[s] && line->ready[s] > start;
+        post(m, who, P4PMU_EV_BSQ_cache_reference,
+             under_way ? BSQ_RD_MISS_BIT : BSQ_RD_HIT_BIT(line->state[s]), 1);
+        if (kind != BUS_PREFETCH && under_way) /* the transaction brings both sectors */
+            line->prefetched[0] = line->prefetched[1] = false;
+        if (kind == BUS_OWNERSHIP && line->state[s] == MESI_S)
+            line->ready[s] = upgrade(m, who, line, s, physical, done);
         done = max64(done, line->ready[s]);
     }
     if (m->p.hardware_prefetch)
@@ -161,5 +209,18 @@ void l2_write(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tic
         return;
     }
     post(m, who, P4PMU_EV_BSQ_cache_reference, BSQ_WR_MISS_BIT, 1);
-    bus_transaction(m, who, BUS_WRITEBACK, tick);
+    write_back(m, who, physical, tick);
+}
+
+/* Another agent's request; whether the sector was modified here. */
+bool l2_snoop(struct nb_machine *m, uint64_t physical, bool invalidate)
+{
+    struct cache_line *line = cache_find(&m->l2, physical);
+    if (!line)
+        return false;
+    uint8_t *state = &line->state[sector_of(m, physical)];
+    bool modified = *state == MESI_M;
+    if (*state != MESI_I)
+        *state = invalidate ? MESI_I : MESI_S;
+    return modified;
 }

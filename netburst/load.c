@@ -11,8 +11,8 @@
  * bytes inside the store (OPT-2002 rules 19, 20). A line with the same linear address bits 15:6 as
  * another cannot be in L1 together with it (64 K alias). Loads of a wrong path are loads like
  * others; those whose address nobody knows take the time of a hit and touch nothing (counted).
- * Where no page can be the walk finds nothing and the load is done. Not modelled: 16 K partial
- * aliases of stores, uncacheable memory, page faults.
+ * Where no page can be the walk finds nothing and the load is done. Loads past the caches:
+ * uncached.c. Not modelled: 16 K partial aliases of stores.
  */
 #include "machine.h"
 
@@ -257,6 +257,10 @@ nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb
         return NB_NEVER;
     if (oldest && missed)
         tag(m, e, P4PMU_REPLAY_DTLB_MISS);
+    if (goes_past_caches(m, e->uop, linear, physical, a->size)) {
+        nb_tick there = uncached_load(m, e, linear, physical, a->size, tick, again);
+        return there == NB_NEVER ? NB_NEVER : replay_pass(tick, there, loop);
+    }
     enum forward forward = look_at_stores(m, e, linear, a->size, tick);
     if (forward == FORWARD_DONE)
         return tick;

@@ -48,6 +48,7 @@ static nb_clock clock_cycle(struct nb_machine *m)
     m->active = false;
     halt_cycle(m);
     nb_clock next = min64(bus_cycle(m), interrupts_cycle(m));
+    next = min64(next, agent_cycle(m));
     resolve_cycle(m);
     next = min64(next, retire_cycle(m));
     next = min64(next, store_cycle(m));
@@ -202,6 +203,9 @@ bool memory_init(struct nb_machine *m)
     for (uint32_t i = 0; i < sizeof m->stream / sizeof m->stream[0]; i++)
         m->stream[i].page = NB_NEVER;
     m->bus.clock_ticks = 2 * p->core_mhz / p->bus_mhz;
+    m->agent.next = NB_NEVER;
+    if (p->l3_sets && !cache_init(&m->l3, p->l3_sets, p->l3_ways, p->l2_line))
+        return false;
     return cache_init(&m->l1, p->l1_sets, p->l1_ways, p->l1_line) &&
            cache_init(&m->l2, p->l2_sets, p->l2_ways, p->l2_line) &&
            tlb_init(&m->dtlb, 1, p->dtlb_entries);
@@ -217,6 +221,8 @@ void memory_free(struct nb_machine *m)
     free(m->code_blocks.key);
     free(m->code_blocks.frame);
     free(m->bus.agenda);
+    free(m->l3.line);
+    agent_free(m);
 }
 
 static bool lp_init(struct nb_machine *m, unsigned number, const struct nb_input *input)

@@ -19,8 +19,10 @@
 #define NB_TRACE_ITEMS 12u
 #define NB_WHEEL_TICKS 4096u /* how far ahead the wheel looks; later events go round again */
 #define NB_STORES      64u
-#define NB_STANDING    64u
-#define NB_REQUESTS    4u /* interrupts outstanding */
+#define NB_STANDING    256u
+#define NB_RANGES      16u /* of linear addresses with a memory type of their own */
+#define NB_TYPE_SHIFT  60u /* physical addresses have their memory type above it */
+#define NB_REQUESTS    4u  /* interrupts outstanding */
 #define NB_FLOW_UOPS   8u
 
 typedef uint64_t nb_clock;
@@ -37,11 +39,12 @@ struct dyn {
     bool bogus;
     bool mispredicted;
     bool taken;
-    bool ends_stream;   /* the stream goes elsewhere after it: interrupt, far transfer */
-    uint8_t flow;       /* enum flow: microcode that belongs to no instruction */
-    bool tagged;        /* one of its uops has the front-end tag */
-    uint8_t return_top; /* return stack position after this instruction */
-    uint8_t reads;      /* accesses that are reads: they come first */
+    bool order_violated; /* one of its loads read what another agent has written since */
+    bool ends_stream;    /* the stream goes elsewhere after it: interrupt, far transfer */
+    uint8_t flow;        /* enum flow: microcode that belongs to no instruction */
+    bool tagged;         /* one of its uops has the front-end tag */
+    uint8_t return_top;  /* return stack position after this instruction */
+    uint8_t reads;       /* accesses that are reads: they come first */
 };
 
 /* ---- uops --------------------------------------------------------------------------------------
@@ -121,16 +124,17 @@ struct store {
     uint8_t access, who;
     uint64_t linear, physical;
     uint32_t size; /* 0: nothing to write (wrong path) */
-    bool retired, bogus, non_temporal;
+    bool retired, bogus, non_temporal, locked;
     nb_tick address_tick, data_tick; /* NB_NEVER: not known yet */
 };
 
 struct cache_line {
-    uint64_t tag;     /* line address; NB_NEVER: empty */
-    uint64_t used;    /* age for LRU */
-    uint8_t state[2]; /* per sector: enum mesi; L1 uses the first */
-    nb_tick ready[2]; /* when the sector's data are there */
-    uint64_t alias;   /* L1: the linear address bits by which a line is found, above the offset */
+    uint64_t tag;          /* line address; NB_NEVER: empty */
+    uint64_t used;         /* age for LRU */
+    uint8_t state[2];      /* per sector: enum mesi; L1 uses the first */
+    nb_tick ready[2];      /* when the sector's data are there */
+    uint8_t prefetched[2]; /* the sector was asked for by a prefetch and not wanted since */
+    uint64_t alias; /* L1: the linear address bits by which a line is found, above the offset */
 };
 enum mesi { MESI_I, MESI_S, MESI_E, MESI_M };
 
@@ -156,7 +160,8 @@ struct wc_buffer {
     uint64_t line; /* line address; NB_NEVER: free */
     uint64_t used;
     uint64_t bytes; /* one bit per byte written */
-    nb_tick ready;  /* ownership arrived */
+    uint8_t who;
+    nb_tick ready; /* ownership arrived */
 };
 
 struct page_map {
@@ -170,10 +175,16 @@ enum bus_kind {
     BUS_READ,
     BUS_READ_ADJACENT,
     BUS_OWNERSHIP,
+    BUS_UPGRADE, /* ownership of a sector whose data are here, shared */
     BUS_WRITEBACK,
     BUS_CODE,
     BUS_PREFETCH,
     BUS_WRITE_COMBINED,
+    BUS_READ_PART, /* up to 8 bytes, past the caches */
+    BUS_CODE_PART,
+    BUS_WRITE_PART,
+    BUS_LOCKED_READ, /* the same while the bus is locked */
+    BUS_LOCKED_WRITE,
     BUS_KINDS
 };
 
@@ -199,6 +210,20 @@ struct bus {
         uint32_t count;
     } standing[NB_STANDING];
     uint32_t standing_count;
+};
+
+/* Linear addresses [from, to) that are not write-back. */
+struct memory_range {
+    uint64_t from, to;
+    uint8_t type; /* enum nb_memory_type */
+};
+
+/* The other agent on the bus: what it still has to do, and which sectors it holds. */
+struct agent {
+    struct nb_agent_action *action; /* its own copy; clock and count are those still to come */
+    unsigned actions;
+    nb_clock next; /* of the soonest; NB_NEVER */
+    struct page_map holds;
 };
 
 struct stream {
@@ -456,8 +481,8 @@ struct nb_machine {
     uint32_t wheel_count;
 
     /* memory */
-    nb_tick store_next; /* earliest next commit */
-    struct cache l1, l2;
+    nb_tick store_next;      /* earliest next commit */
+    struct cache l1, l2, l3; /* l3 without lines where the part has none */
     nb_tick l1_miss_free[32];
     nb_tick l2_free;
     struct wc_buffer wc[32];
@@ -466,6 +491,9 @@ struct nb_machine {
     struct page_map pages;
     struct bus bus;
     struct stream stream[8];
+    struct memory_range range[NB_RANGES];
+    unsigned ranges;
+    struct agent agent;
     uint64_t
         code_filter[1024]; /* hashed 1 KB blocks of executed code, one bit each: a quick "no" */
     struct page_map code_blocks; /* the blocks themselves */
@@ -683,15 +711,55 @@ uint64_t dtlb_key(unsigned lp, uint64_t key);
 void dtlb_flush(struct nb_machine *m, const struct lp *lp);
 uint64_t page_frame(struct nb_machine *m, uint64_t key);
 nb_tick page_walk(struct nb_machine *m, unsigned who, uint64_t key, nb_tick tick, bool code);
+enum nb_memory_type memory_type_at(const struct nb_machine *m, uint64_t linear);
+static inline enum nb_memory_type memory_type(uint64_t physical)
+{
+    return (enum nb_memory_type)(physical >> NB_TYPE_SHIFT);
+}
+static inline uint64_t with_type(uint64_t physical, enum nb_memory_type type)
+{
+    return (physical & ((UINT64_C(1) << NB_TYPE_SHIFT) - 1)) | (uint64_t)type << NB_TYPE_SHIFT;
+}
 nb_tick l2_read(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick,
                 enum bus_kind kind, bool *missed);
 void l2_write(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick);
-nb_tick bus_transaction(struct nb_machine *m, unsigned who, enum bus_kind kind, nb_tick tick);
+bool l2_snoop(struct nb_machine *m, uint64_t physical, bool invalidate);
+nb_tick bus_transaction(struct nb_machine *m, unsigned who, enum bus_kind kind, uint64_t physical,
+                        nb_tick tick);
+nb_tick bus_chunk(struct nb_machine *m, unsigned who, enum bus_kind kind, uint64_t physical,
+                  bool split, nb_tick tick);
+void bus_other(struct nb_machine *m, unsigned type, bool write, bool ours, nb_tick tick);
+nb_tick bus_free(struct nb_machine *m);
 nb_clock bus_cycle(struct nb_machine *m);
+
+/* l3.c */
+unsigned l3_read(struct nb_machine *m, unsigned who, uint64_t physical, bool demand, nb_tick tick,
+                 nb_tick *there);
+void l3_enter(struct nb_machine *m, unsigned who, uint64_t physical, unsigned state, nb_tick tick);
+void l3_write(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick);
+bool l3_snoop(struct nb_machine *m, uint64_t physical, bool invalidate);
+
+/* uncached.c, agent.c */
+bool stores_drained(const struct lp *lp, const struct rob_entry *e);
+bool goes_past_caches(const struct nb_machine *m, const struct nb_uop *uop, uint64_t linear,
+                      uint64_t physical, uint32_t size);
+nb_tick uncached_load(struct nb_machine *m, struct rob_entry *e, uint64_t linear, uint64_t physical,
+                      uint32_t size, nb_tick tick, nb_tick *again);
+nb_tick uncached_store(struct nb_machine *m, const struct store *s, nb_tick tick);
+bool uncached_code(struct nb_machine *m, unsigned who, uint64_t physical, nb_tick tick,
+                   nb_tick *there);
+void wc_snoop(struct nb_machine *m, uint64_t physical, nb_tick tick);
+void wc_drain(struct nb_machine *m, unsigned who, nb_tick tick);
+nb_clock agent_cycle(struct nb_machine *m);
+bool agent_holds(const struct nb_machine *m, uint64_t physical);
+void agent_loses(struct nb_machine *m, uint64_t physical);
+void agent_free(struct nb_machine *m);
 bool map_add(struct nb_machine *m, struct page_map *map, uint64_t key, uint64_t value);
 bool map_find(const struct page_map *map, uint64_t key, uint64_t *value);
 
 /* clear.c: self-modifying code, machine clears */
+#define NB_CLEAR_MEMORY_ORDER   (1u << 2) /* sub-event bits of machine_clear */
+#define NB_CLEAR_SELF_MODIFYING (1u << 6)
 bool smc_hits(const struct nb_machine *m, uint16_t process, uint64_t linear);
 void smc_executed(struct nb_machine *m, uint16_t process, uint64_t linear);
 

@@ -174,6 +174,33 @@ bool nb_interrupt_request(struct nb_machine *machine, unsigned lp, unsigned vect
 void nb_step_each_clock(struct nb_machine *machine, bool each);
 /* Why the last nb_run stopped as it did, for STUCK and NOT_ON_MODEL. */
 const char *nb_report(const struct nb_machine *machine);
+enum nb_memory_type {
+    NB_MEMORY_WRITE_BACK,
+    NB_MEMORY_UNCACHEABLE,
+    NB_MEMORY_WRITE_COMBINING,
+    NB_MEMORY_WRITE_THROUGH,
+    NB_MEMORY_WRITE_PROTECTED
+};
+/* Linear addresses [FROM, TO), whole pages, of every process get TYPE instead of write-back. To be
+ * said before the run. False when there are too many ranges or they are no whole pages. */
+bool nb_memory_range(struct nb_machine *machine, uint64_t from, uint64_t to,
+                     enum nb_memory_type type);
+
+/* What the other agent on the bus does: at CLOCK, and then every PERIOD clocks until it has done so
+ * COUNT times. LINEAR is an address of process 0. */
+enum nb_agent_kind {
+    NB_AGENT_READ,  /* reads the line; keeps a copy */
+    NB_AGENT_OWN,   /* reads the line to write it: nobody else keeps a copy */
+    NB_AGENT_WRITE, /* writes the whole line to memory, as a device does */
+};
+struct nb_agent_action {
+    enum nb_agent_kind kind;
+    uint64_t clock, period, count;
+    uint64_t linear;
+};
+/* Give the machine another agent with COUNT actions. False when memory is short. */
+bool nb_agent(struct nb_machine *machine, const struct nb_agent_action *actions, unsigned count);
+
 /* Static facts about statistics for tables: name, unit, text by index; NULL past the end. */
 const char *nb_stat_describe(size_t index, const char **unit, const char **text, size_t *offset);
 

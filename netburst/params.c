@@ -59,6 +59,11 @@ bool nb_params_check(const struct nb_params *params, char why[256])
             return false;
         }
     }
+    if (params->l3_sets && (!power_of_two(params->l3_sets) || !params->l3_ways)) {
+        snprintf(why, 256, "l3_sets is %u with %u ways; expected a power of two, or no L3",
+                 params->l3_sets, params->l3_ways);
+        return false;
+    }
     if (params->l2_line != 2 * params->l2_sector) {
         snprintf(why, 256, "l2_line is %u with l2_sector %u; expected two sectors to a line",
                  params->l2_line, params->l2_sector);

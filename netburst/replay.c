@@ -266,6 +266,8 @@ static void look(struct nb_machine *m, struct rob_entry *e)
         prefetch_execute(m, e, pass);
     } else if (e->uop->kind == NB_UOP_STORE_ADDRESS) {
         store_address_execute(m, e, pass);
+    } else if (e->uop->kind == NB_UOP_FENCE) {
+        wc_drain(m, e->who, pass);
     }
     settle(m, e, pass);
 }

@@ -17,7 +17,6 @@
 #define TYPE_CALL          (1u << 2)
 #define TYPE_RETURN        (1u << 3)
 #define TYPE_INDIRECT      (1u << 4)
-#define SMCLEAR            (1u << 6)
 
 /* What one clock's group of uops, all of one logical processor and CPL, adds up to. */
 struct group {
@@ -223,7 +222,9 @@ static void retire_uop(struct nb_machine *m, struct lp *lp, struct rob_entry *e,
     retire_instruction(m, lp, d);
     if (lp->clear_after_instruction) {
         lp->clear_after_instruction = false;
-        machine_clear(m, lp, dyn, SMCLEAR);
+        machine_clear(m, lp, dyn, NB_CLEAR_SELF_MODIFYING);
+    } else if (lp->dyn_retired != lp->dyn_fetched && dyn_at(lp, lp->dyn_retired)->order_violated) {
+        machine_clear(m, lp, dyn, NB_CLEAR_MEMORY_ORDER);
     }
     if (lp->after.any)
         flow_next(m, lp, lp->dyn_retired - 1);

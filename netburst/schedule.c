@@ -121,9 +121,7 @@ static bool allowed(const struct nb_uop *uop, enum pick pick)
  * buffer. */
 static bool in_order(struct nb_machine *m, const struct rob_entry *e)
 {
-    struct lp *lp = lp_of(m, e);
-    return e->sequence == lp->rob_head &&
-           (lp->store_head == lp->store_tail || store_at(lp, lp->store_head)->rob >= e->sequence);
+    return is_oldest(m, e) && stores_drained(lp_of(m, e), e);
 }
 
 /* When E may dispatch as far as its sources and its unit tell; a uop that could go at TICK must be

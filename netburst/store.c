@@ -9,7 +9,8 @@
  * write-combining buffers and trigger a read for ownership). A buffer leaves when all its bytes are
  * written or, the least recently used first, when another line needs one. L1 does not allocate on a
  * store (model choice: not stated). Non-temporal stores gather the same way without ownership and
- * go to the bus. Not modelled: snoops that force a buffer out.
+ * go to the bus: a full buffer as one transaction, one that is not full as one for each 8 bytes of
+ * it. A fence and a locked access send all of them out, a snoop the one it meets.
  */
 #include "machine.h"
 
@@ -18,6 +19,7 @@
 #define CANCEL_RB_FULL   (1u << 2)
 #define WCB_EVICT        (1u << 0)
 #define WCB_FULL_EVICT   (1u << 1)
+#define WCB_HITM_EVICT   (1u << 2)
 #define UNOWNED          NB_NEVER
 
 /* Whether the youngest entry is that of this write: a sister uop has made it. */
@@ -44,6 +46,7 @@ void store_allocate(struct lp *lp, struct rob_entry *e)
                        .who = e->who,
                        .bogus = e->bogus,
                        .non_temporal = (e->uop->flags & NB_UOP_NON_TEMPORAL) != 0,
+                       .locked = (e->uop->flags & NB_UOP_LOCKED) != 0,
                        .address_tick = NB_NEVER,
                        .data_tick = NB_NEVER};
 }
@@ -93,16 +96,48 @@ void store_retire(struct lp *lp, struct rob_entry *e)
         s->retired = true;
 }
 
+/* A transaction for each 8 bytes with something in them. */
+static void write_chunks(struct nb_machine *m, unsigned who, const struct wc_buffer *b,
+                         uint64_t physical, nb_tick tick)
+{
+    for (unsigned chunk = 0; chunk < 8; chunk++)
+        if (b->bytes >> (8 * chunk) & 0xFF)
+            bus_chunk(m, who, BUS_WRITE_PART,
+                      with_type(physical, NB_MEMORY_WRITE_COMBINING) + 8 * chunk, false, tick);
+}
+
 static void wc_evict(struct nb_machine *m, unsigned who, struct wc_buffer *b, unsigned why,
                      nb_tick tick)
 {
     post(m, who, P4PMU_EV_WC_Buffer, why, 1);
     uint64_t physical = b->line << m->l1.line_bits;
-    if (b->ready == UNOWNED)
-        bus_transaction(m, who, BUS_WRITE_COMBINED, tick);
-    else
+    if (b->ready != UNOWNED)
         l2_write(m, who, physical, tick);
+    else if (b->bytes == ~UINT64_C(0))
+        bus_transaction(m, who, BUS_WRITE_COMBINED, with_type(physical, NB_MEMORY_WRITE_COMBINING),
+                        tick);
+    else
+        write_chunks(m, who, b, physical, tick);
     b->line = NB_NEVER;
+}
+
+/* A snoop looks for the sector of PHYSICAL, which a buffer may own without the L2 having its bytes
+ * yet. */
+void wc_snoop(struct nb_machine *m, uint64_t physical, nb_tick tick)
+{
+    for (uint32_t i = 0; i < m->p.wc_buffers; i++) {
+        struct wc_buffer *b = &m->wc[i];
+        if (b->line == physical >> m->l1.line_bits && b->ready != UNOWNED)
+            wc_evict(m, b->who, b, WCB_EVICT | WCB_HITM_EVICT, tick);
+    }
+}
+
+/* All that gathers for the bus goes. */
+void wc_drain(struct nb_machine *m, unsigned who, nb_tick tick)
+{
+    for (uint32_t i = 0; i < m->p.wc_buffers; i++)
+        if (m->wc[i].line != NB_NEVER && m->wc[i].ready == UNOWNED)
+            wc_evict(m, who, &m->wc[i], WCB_EVICT, tick);
 }
 
 static uint64_t byte_mask(const struct nb_machine *m, uint64_t physical, uint32_t size)
@@ -148,6 +183,12 @@ static bool wc_complete(const struct wc_buffer *b, nb_tick tick)
     return b->bytes == ~UINT64_C(0) && (b->ready == UNOWNED || b->ready <= tick);
 }
 
+/* Non-temporal stores and those to write-combining memory need no ownership. */
+static bool gathers_for_bus(const struct store *s)
+{
+    return s->non_temporal || memory_type(s->physical) == NB_MEMORY_WRITE_COMBINING;
+}
+
 /* A buffer for LINE, or NULL when the one to be given up still waits for ownership (*RETRY says
  * until when). */
 static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, uint64_t line,
@@ -166,7 +207,8 @@ static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, ui
     b->lp = s->who >> 2;
     b->line = line;
     b->bytes = 0;
-    if (s->non_temporal)
+    b->who = s->who;
+    if (gathers_for_bus(s))
         b->ready = UNOWNED;
     else if (l2_owns(m, s->physical))
         b->ready = tick;
@@ -179,8 +221,13 @@ static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, ui
 static nb_tick write_out(struct nb_machine *m, const struct store *s, nb_tick tick)
 {
     uint64_t line = s->physical >> m->l1.line_bits;
+    if (memory_type(s->physical) != NB_MEMORY_WRITE_BACK || s->locked) {
+        nb_tick again = uncached_store(m, s, tick);
+        if (again != tick)
+            return again;
+    }
     struct wc_buffer *b = wc_find(m, line);
-    if (!b && !s->non_temporal && cache_find(&m->l1, s->physical) && l2_owns(m, s->physical)) {
+    if (!b && !gathers_for_bus(s) && cache_find(&m->l1, s->physical) && l2_owns(m, s->physical)) {
         l2_write(m, s->who, s->physical, tick);
         return NB_NEVER;
     }

@@ -160,8 +160,15 @@ bool map_add(struct nb_machine *m, struct page_map *map, uint64_t key, uint64_t 
 uint64_t page_frame(struct nb_machine *m, uint64_t key)
 {
     uint64_t frame = 0;
-    if (!map_find(&m->pages, key, &frame) && map_add(m, &m->pages, key, m->pages.next_frame))
-        frame = m->pages.next_frame++;
+    if (map_find(&m->pages, key, &frame))
+        return frame;
+    frame = m->pages.next_frame;
+    if (m->ranges && !(key >> 48 & TABLE_PROCESS))
+        frame |= (uint64_t)memory_type_at(m, key << PAGE_BITS & ((UINT64_C(1) << 60) - 1))
+                 << (NB_TYPE_SHIFT - PAGE_BITS);
+    if (!map_add(m, &m->pages, key, frame))
+        return 0;
+    m->pages.next_frame++;
     return frame;
 }
 

@@ -364,6 +364,11 @@ void sim_bench_free(struct sim_bench *bench)
     free(bench);
 }
 
+struct nb_machine *sim_bench_machine(struct sim_bench *bench)
+{
+    return bench->machine;
+}
+
 struct p4pmu *sim_bench_pmu(struct sim_bench *bench)
 {
     return bench->pmu;

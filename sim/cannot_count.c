@@ -59,14 +59,16 @@ static const char *in_group(const struct p4pmu_event_info *event, unsigned mask,
     return chosen & posted(event) ? NULL : why_not(event, chosen, group->none);
 }
 
-/* Every fact has the request type 00001b. */
+/* The request types that the machine's transactions have (netburst/bus.c), and 00001b for any. */
 static const char *request_type(const struct p4pmu_event_info *event, unsigned mask)
 {
-    enum { TYPE = 0x1F, POSTED_TYPE = 0x01 };
-    if ((mask & TYPE) == POSTED_TYPE)
+    enum { TYPE = 0x1F, POSTED_TYPES = 1u << 1 | 1u << 2 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7 };
+    unsigned type = mask & TYPE;
+    if (!type)
+        return "no request type is chosen (ReqA0 alone stands for any)";
+    if ((unsigned)POSTED_TYPES >> type & 1)
         return NULL;
-    return why_not(event, mask & TYPE & ~(unsigned)POSTED_TYPE,
-                   "no request type is chosen (ReqA0 alone stands for any)");
+    return why_not(event, type & 0x18, "no transaction of the bus has this request type");
 }
 
 static const char *bus_queue(const struct p4pmu_event_info *event, unsigned mask, unsigned model)
@@ -81,20 +83,22 @@ static const char *bus_queue(const struct p4pmu_event_info *event, unsigned mask
     return reason;
 }
 
-/* An attribute in the mask is required; lengths and memory types must be equal, and the machine
- * has eight chunks, write-combining (1) and write-back (6). */
+/* An attribute in the mask is required; lengths and memory types must be equal, and not every
+ * number is one. */
 static const char *bus_sequence(const struct p4pmu_event_info *event, unsigned mask)
 {
-    enum { LENGTH = 0x000C, EIGHT_CHUNKS = 0x000C, MEMORY = 0x3800, WC = 0x0800, WB = 0x3000 };
+    enum { LENGTHS = 1u << 0 | 1u << 1 | 1u << 3, MEMORY_TYPES = 0x73 };
     unsigned documented = 0;
     for (size_t i = 0; i < event->subevent_count; i++)
         documented |= 1u << event->subevents[i].bit;
-    unsigned absent = mask & documented & ~posted(event), memory = mask & MEMORY;
+    unsigned absent = mask & documented & ~posted(event);
     if (absent)
         return why_not(event, absent, NULL);
-    if ((mask & LENGTH) != EIGHT_CHUNKS)
-        return why_not(event, LENGTH, NULL);
-    return memory == WC || memory == WB ? NULL : why_not(event, MEMORY, NULL);
+    if (!((unsigned)LENGTHS >> (mask >> 2 & 3) & 1))
+        return "no request has two chunks: the length is 0, 1 or 3 (eight chunks)";
+    if (!((unsigned)MEMORY_TYPES >> (mask >> 11 & 7) & 1))
+        return "there is no such memory type: 0 UC, 1 WC, 4 WT, 5 WP, 6 WB";
+    return NULL;
 }
 
 static const char *event_reason(int number, unsigned mask, unsigned model)

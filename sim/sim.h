@@ -52,6 +52,7 @@ struct sim_bench *sim_bench_new_on(const struct sim_model *model,
                                    unsigned lps, char error[512]);
 void sim_bench_free(struct sim_bench *bench);
 struct p4pmu *sim_bench_pmu(struct sim_bench *bench);
+struct nb_machine *sim_bench_machine(struct sim_bench *bench);
 const struct nb_stats *sim_bench_stats(const struct sim_bench *bench);
 /* How many logical processors run something, and what is known of one of them. */
 unsigned sim_bench_lps(const struct sim_bench *bench);

@@ -114,7 +114,7 @@ static bool wanted(const struct validate_options *options, const struct suite_ro
     bool named = options->rows_count == 0;
     for (unsigned i = 0; i < options->rows_count; i++)
         named |= !strcmp(options->rows[i], row->id);
-    return named && (!options->model || !strcmp(options->model, row->model)) &&
+    return named && (!options->model || (row->model && !strcmp(options->model, row->model))) &&
            (!options->tier || (row->tier && !strcmp(options->tier, row->tier)));
 }
 

@@ -18,6 +18,11 @@ static const char *verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
+static const char *text_of(const char *text)
+{
+    return text ? text : "-";
+}
+
 static void tolerance_text(const struct suite_row *row, char out[40])
 {
     if (row->percent > 0 && row->absolute > 0)
@@ -50,13 +55,14 @@ static void print_table_row(const struct judged *j)
     const struct suite_row *row = j->row;
     char tolerance[40];
     tolerance_text(row, tolerance);
-    printf("%-6s %s %-11s %10s ", row->id, row->tier ? row->tier : "-", row->model, row->published);
+    printf("%-6s %s %-11s %10s ", row->id, row->tier ? row->tier : "-", text_of(row->model),
+           text_of(row->published));
     if (j->verdict == VERDICT_NOT_RUN)
         printf("%10s %6s", "-", "-");
     else
         printf("%10.4g %6.2f", j->simulated, j->ratio);
-    printf("  %-10s %-10s %s [%s]; %s\n", tolerance, verdict_name(j->verdict), row->what, row->unit,
-           row->source);
+    printf("  %-10s %-10s %s [%s]; %s\n", tolerance, verdict_name(j->verdict), text_of(row->what),
+           text_of(row->unit), text_of(row->source));
     if (j->verdict == VERDICT_NOT_RUN)
         printf("%26s %s\n", "", j->trouble);
     if (j->verdict == VERDICT_OUTSIDE)
@@ -87,10 +93,10 @@ static json_t *row_json(const struct judged *j)
     char tolerance[40];
     tolerance_text(row, tolerance);
     json_t *out =
-        json_pack("{s:s, s:s?, s:s, s:s, s:s, s:f, s:f, s:s, s:s, s:s, s:s}", "id", row->id, "tier",
-                  row->tier, "model", row->model, "what", row->what, "published", row->published,
-                  "from", row->from, "to", row->to, "unit", row->unit, "tolerance", tolerance,
-                  "source", row->source, "verdict", verdict_name(j->verdict));
+        json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:f, s:f, s:s?, s:s, s:s?, s:s}", "id", row->id,
+                  "tier", row->tier, "model", row->model, "what", row->what, "published",
+                  row->published, "from", row->from, "to", row->to, "unit", row->unit, "tolerance",
+                  tolerance, "source", row->source, "verdict", verdict_name(j->verdict));
     if (j->verdict == VERDICT_NOT_RUN) {
         json_object_set_new(out, "trouble", json_string(j->trouble));
         return out;

@@ -11,6 +11,7 @@ static const char clocks[] = "global_power_events:RUNNING";
 
 const struct sim_model *judge_model(struct judge *judge, const char *name, char error[512])
 {
+    name = name ? name : "northwood";
     for (unsigned i = 0; i < judge->models_count; i++)
         if (!strcmp(judge->models[i].name, name))
             return &judge->models[i];
@@ -34,7 +35,7 @@ void judge_free(struct judge *judge)
 
 /* What is measured, apart from where. */
 struct what {
-    const char *model, *count, *over;
+    const char *model, *count, *over, *with;
     double per;
 };
 
@@ -55,8 +56,13 @@ static bool measure_of(struct judge *judge, const struct what *what, const char 
     *measure = (struct measure){.snippet = suite_snippet(judge->suite, snippet),
                                 .recordings = judge->recordings,
                                 .model = judge_model(judge, what->model, error),
-                                .event = {what->count ? what->count : clocks, what->over},
-                                .events = what->over ? 2 : 1};
+                                .event = {what->count ? what->count : clocks},
+                                .events = 1,
+                                .with = what->with};
+    if (what->over)
+        measure->event[measure->events++] = what->over;
+    if (what->with)
+        measure->event[measure->events++] = what->with;
     return measure->model && measure_run(measure, error, &status);
 }
 
@@ -76,7 +82,7 @@ static bool value_of(struct judge *judge, const struct what *what, const char *s
 static bool row_value(struct judge *judge, const struct suite_row *row, double *value,
                       char error[512])
 {
-    const struct what what = {row->model, row->count, row->over, row->per};
+    const struct what what = {row->model, row->count, row->over, row->with, row->per};
     double other = 0;
     if (!value_of(judge, &what, row->snippet, row->minus, value, error))
         return false;
@@ -116,6 +122,6 @@ void judge_row(struct judge *judge, const struct suite_row *row, struct judged *
 bool judge_point(struct judge *judge, const struct suite_curve *curve,
                  const struct suite_point *point, double *y, char error[512])
 {
-    const struct what what = {curve->model, curve->count, NULL, curve->per};
+    const struct what what = {curve->model, curve->count, NULL, NULL, curve->per};
     return value_of(judge, &what, point->snippet, NULL, y, error);
 }

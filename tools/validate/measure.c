@@ -8,6 +8,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "measure.h"
 #include "fit.h"
+#include "surroundings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,42 +56,43 @@ static bool is_marker(struct trace_source *source, const struct trace_instructio
            !memcmp(bytes, "\x66\x87\xdb", 3);
 }
 
-/* How many instructions stand up to and with each of the two markers. */
+/* How many instructions stand up to and with each of the last two markers executed. */
 static bool find_marks(const struct measure *measure, uint64_t mark[2], char error[512],
                        int *status)
 {
     struct trace_source *source = open_source(measure, error, status);
     struct trace_instruction in;
-    unsigned found = 0;
-    uint64_t n = 0;
     if (!source)
         return false;
-    while (found < 2 && trace_source_next(source, &in) == TRACE_OK) {
-        n++;
-        if (is_marker(source, &in))
-            mark[found++] = n;
+    mark[0] = mark[1] = 0;
+    for (uint64_t n = 1; trace_source_next(source, &in) == TRACE_OK; n++) {
+        if (!is_marker(source, &in))
+            continue;
+        mark[0] = mark[1];
+        mark[1] = n;
     }
-    if (found < 2) {
+    if (!mark[0]) {
         *status = 3;
         snprintf(error, 512, "snippet %.60s: %.400s", measure->snippet->name,
                  source->error[0] ? source->error
                                   : "the run has fewer than two markers; expected `mark` before "
                                     "and behind what is measured");
     }
-    trace_source_interrupt(source);
     trace_source_close(source);
-    return found == 2;
+    return mark[0] != 0;
 }
 
 static bool plan_events(const struct measure *measure, struct sim_plan *plan, char error[512])
 {
     struct sim_request requests[MEASURE_EVENTS];
     struct sim_conflict conflict;
+    const struct sim_model *model = measure->model;
+    unsigned signature = model->params.family_model << 4 | model->stepping;
     for (unsigned i = 0; i < measure->events; i++) {
-        if (!sim_request_parse(measure->event[i], measure->model->params.family_model, &requests[i],
-                               error))
+        if (!sim_request_parse(measure->event[i], signature, &requests[i], error))
             return false;
-        const char *why = sim_request_cannot_count(&requests[i]);
+        bool only_tags = measure->event[i] == measure->with;
+        const char *why = only_tags ? NULL : sim_request_cannot_count(&requests[i]);
         if (why) {
             snprintf(error, 512, "%.100s cannot be counted: %.300s", measure->event[i], why);
             return false;
@@ -106,7 +108,8 @@ static bool read_counts(struct sim_bench *bench, const struct sim_plan *plan,
                         uint64_t count[MEASURE_EVENTS], char error[512])
 {
     for (size_t i = 0; i < plan->count; i++)
-        if (!sim_read(sim_bench_pmu(bench), &plan->slots[i], &count[i], error))
+        if (plan->slots[i].counter != P4PMU_NONE &&
+            !sim_read(sim_bench_pmu(bench), &plan->slots[i], &count[i], error))
             return false;
     return true;
 }
@@ -125,6 +128,9 @@ static bool run_bench(struct measure *measure, struct sim_bench *bench, const ui
                       char error[512])
 {
     struct sim_plan plan;
+    const char *surroundings = measure->snippet->surroundings;
+    if (surroundings && !sim_surroundings(sim_bench_machine(bench), surroundings, error))
+        return false;
     uint64_t before[MEASURE_EVENTS], after[MEASURE_EVENTS];
     if (!plan_events(measure, &plan, error) || !sim_program(sim_bench_pmu(bench), &plan, error) ||
         !run_to(bench, mark[0], error) || !read_counts(bench, &plan, before, error) ||

@@ -16,6 +16,7 @@ struct measure {
     const char *recordings; /* folder of recorded runs, looked at first; or NULL */
     const char *event[MEASURE_EVENTS];
     unsigned events;
+    const char *with; /* the one among them that is programmed and not read, or NULL */
     /* out */
     uint64_t count[MEASURE_EVENTS];
     uint64_t instructions; /* executed between the markers */

@@ -18,11 +18,17 @@
 #define WHOLE(name, type)  CYAML_FIELD_UINT(#name, CYAML_FLAG_OPTIONAL, type, name)
 
 static const cyaml_schema_field_t snippet_fields[] = {
-    TEXT(name, struct suite_snippet),   MAYBE(setup, struct suite_snippet),
-    MAYBE(body, struct suite_snippet),  MAYBE(data, struct suite_snippet),
-    MAYBE(text, struct suite_snippet),  WHOLE(copies, struct suite_snippet),
-    WHOLE(loops, struct suite_snippet), WHOLE(warm, struct suite_snippet),
-    WHOLE(times, struct suite_snippet), CYAML_FIELD_END,
+    TEXT(name, struct suite_snippet),
+    MAYBE(setup, struct suite_snippet),
+    MAYBE(body, struct suite_snippet),
+    MAYBE(data, struct suite_snippet),
+    MAYBE(text, struct suite_snippet),
+    MAYBE(surroundings, struct suite_snippet),
+    WHOLE(copies, struct suite_snippet),
+    WHOLE(loops, struct suite_snippet),
+    WHOLE(warm, struct suite_snippet),
+    WHOLE(times, struct suite_snippet),
+    CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t snippet_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct suite_snippet, snippet_fields),
@@ -33,17 +39,18 @@ static const cyaml_strval_t expectations[] = {{"within", SUITE_WITHIN}, {"outsid
 static const cyaml_schema_field_t row_fields[] = {
     TEXT(id, struct suite_row),
     MAYBE(tier, struct suite_row),
-    TEXT(what, struct suite_row),
-    TEXT(model, struct suite_row),
-    TEXT(published, struct suite_row),
+    MAYBE(what, struct suite_row),
+    MAYBE(model, struct suite_row),
+    MAYBE(published, struct suite_row),
     CYAML_FIELD_FLOAT("from", CYAML_FLAG_DEFAULT, struct suite_row, from),
     CYAML_FIELD_FLOAT("to", CYAML_FLAG_DEFAULT, struct suite_row, to),
     NUMBER(percent, struct suite_row),
     NUMBER(absolute, struct suite_row),
-    TEXT(unit, struct suite_row),
-    TEXT(source, struct suite_row),
+    MAYBE(unit, struct suite_row),
+    MAYBE(source, struct suite_row),
     TEXT(snippet, struct suite_row),
     MAYBE(count, struct suite_row),
+    MAYBE(with, struct suite_row),
     MAYBE(over, struct suite_row),
     NUMBER(per, struct suite_row),
     MAYBE(minus, struct suite_row),
@@ -220,8 +227,12 @@ void suite_free(struct suite *suite)
 }
 
 /* A marker is a move that changes nothing, in a form no compiler writes: measure.c looks for it. */
-static const char head[] = ".intel_syntax noprefix\n"
-                           ".macro mark\n .byte 0x66, 0x87, 0xdb\n.endm\n";
+static const char head[] =
+    ".intel_syntax noprefix\n"
+    ".macro mark\n .byte 0x66, 0x87, 0xdb\n.endm\n"
+    /* mmap2 of anonymous pages at a fixed address, all registers kept */
+    ".macro map address, bytes\npusha\nmov eax, 192\nmov ebx, \\address\nmov ecx, \\bytes\n"
+    "mov edx, 7\nmov esi, 0x32\nmov edi, -1\nxor ebp, ebp\nint 0x80\npopa\n.endm\n";
 
 static char *looping_program(const struct suite_snippet *s)
 {

@@ -23,13 +23,15 @@ struct suite_snippet {
     char *body;
     char *data; /* what stands behind the code (directives); or NULL */
     char *text;
+    char *surroundings; /* sim/surroundings.h, or NULL */
     uint32_t copies, loops, warm, times;
 };
 
 enum suite_expect { SUITE_WITHIN, SUITE_OUTSIDE };
 
 struct suite_row {
-    char *id, *tier, *what, *model;
+    char *id, *tier, *what;
+    char *model;     /* NULL: northwood */
     char *published; /* as the source prints it */
     double from, to; /* the same as numbers */
     double percent;  /* tolerance in percent of those, or */
@@ -37,6 +39,7 @@ struct suite_row {
     char *unit, *source;
     char *snippet;
     char *count;  /* the event counted; NULL: clocks */
+    char *with;   /* an event that is programmed too, for its tags; or NULL */
     char *over;   /* an event by whose count it is divided, or NULL */
     double per;   /* or a number; 0: copies * loops, or times */
     char *minus;  /* a snippet whose count is subtracted before the division, or NULL */
