@@ -59,6 +59,7 @@ static const struct kind {
     [BUS_UPGRADE] = {REQ_OWN | IOQ_READ, BSQ_0_CHUNKS | BSQ_CACHEABLE | BSQ_OWN | BSQ_DEMAND,
                      false},
     [BUS_PREFETCH] = {REQ_DATA | IOQ_READ | IOQ_PREFETCH, LINE | BSQ_READ, false},
+    [BUS_PREFETCH_ADJACENT] = {REQ_DATA | IOQ_READ | IOQ_PREFETCH, 0, false},
     [BUS_WRITEBACK] = {REQ_WRITEBACK | IOQ_WRITE, LINE | BSQ_WRITEBACK, true},
     [BUS_WRITE_COMBINED] = {REQ_WRITE | IOQ_WRITE, BSQ_8_CHUNKS | BSQ_WRITE | BSQ_DEMAND, true},
     [BUS_READ_PART] = {REQ_DATA | IOQ_READ, PART | BSQ_READ, false},
@@ -262,7 +263,8 @@ nb_tick bus_transaction(struct nb_machine *m, unsigned who, enum bus_kind kind, 
                         nb_tick tick)
 {
     nb_tick way = m->p.bus_round_trip_clocks;
-    if (kind == BUS_READ_ADJACENT) /* rides in its line's BSQ entry */
+    if (kind == BUS_READ_ADJACENT ||
+        kind == BUS_PREFETCH_ADJACENT) /* rides in its line's BSQ entry */
         return own_request(m, who, &kinds[kind], physical, tick + way) + way;
     return transaction(m, who, &kinds[kind], physical, 0, tick);
 }

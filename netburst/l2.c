@@ -56,7 +56,7 @@ static struct cache_line *claim(struct nb_machine *m, unsigned who, uint64_t phy
 static bool from_l3(struct nb_machine *m, unsigned who, struct cache_line *line, unsigned s,
                     uint64_t physical, nb_tick tick, enum bus_kind kind)
 {
-    bool demand = kind != BUS_READ_ADJACENT && kind != BUS_PREFETCH;
+    bool demand = kind == BUS_READ || kind == BUS_CODE || kind == BUS_OWNERSHIP;
     unsigned state = l3_read(m, who, physical, demand, tick, &line->ready[s]);
     if (state == MESI_I || (state == MESI_S && kind == BUS_OWNERSHIP))
         return false;
@@ -69,7 +69,7 @@ static void fill(struct nb_machine *m, unsigned who, struct cache_line *line, un
                  nb_tick tick, enum bus_kind kind)
 {
     uint64_t physical = (line->tag << m->l2.line_bits) + s * m->p.l2_sector;
-    line->prefetched[s] = kind == BUS_PREFETCH;
+    line->prefetched[s] = kind == BUS_PREFETCH || kind == BUS_PREFETCH_ADJACENT;
     if (m->l3.line && from_l3(m, who, line, s, physical, tick, kind))
         return;
     bool shared = kind != BUS_OWNERSHIP && agent_holds(m, physical);
@@ -87,8 +87,7 @@ static void prefetch_line(struct nb_machine *m, unsigned who, uint64_t physical,
         return;
     struct cache_line *line = claim(m, who, physical, tick);
     fill(m, who, line, 0, tick, BUS_PREFETCH);
-    fill(m, who, line, 1, tick, BUS_READ_ADJACENT);
-    line->prefetched[1] = true;
+    fill(m, who, line, 1, tick, BUS_PREFETCH_ADJACENT);
 }
 
 static struct stream *stream_of(struct nb_machine *m, uint64_t page)
@@ -139,7 +138,8 @@ static nb_tick miss(struct nb_machine *m, unsigned who, struct cache_line *line,
         line = claim(m, who, physical, tick);
     fill(m, who, line, s, tick, kind);
     if (kind != BUS_OWNERSHIP && line->state[s ^ 1] == MESI_I)
-        fill(m, who, line, s ^ 1, tick, BUS_READ_ADJACENT);
+        fill(m, who, line, s ^ 1, tick,
+             kind == BUS_PREFETCH ? BUS_PREFETCH_ADJACENT : BUS_READ_ADJACENT);
     return line->ready[s];
 }
 

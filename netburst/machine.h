@@ -179,6 +179,7 @@ enum bus_kind {
     BUS_WRITEBACK,
     BUS_CODE,
     BUS_PREFETCH,
+    BUS_PREFETCH_ADJACENT,
     BUS_WRITE_COMBINED,
     BUS_READ_PART, /* up to 8 bytes, past the caches */
     BUS_CODE_PART,

@@ -108,7 +108,7 @@ static void a_subevent_alone_counts_or_gives_the_reason_of_its_status(void **sta
 static void one_modelled_subevent_is_enough(void **state)
 {
     (void)state;
-    assert_null(reason("machine_clear:MOCLEAR+CLEAR", 0x27));
+    assert_null(reason("IOQ_allocation:ReqA0+ALL_READ+MEM_UC+OWN", 0x27));
     assert_null(reason("BSQ_cache_reference:RD_3rdL_HITM+RD_2ndL_HITM", 0x27));
     assert_non_null(strstr(reason("uops_retired:0x8000", 0x27), "documented"));
 }
@@ -122,16 +122,18 @@ static void a_bus_queue_mask_needs_one_of_each_group(void **state)
     } cases[] = {
         {"IOQ_allocation:ReqA0+ALL_READ+MEM_WB+OWN", NULL, 0x27},
         {"IOQ_allocation:ReqA0+ALL_WRITE+MEM_WC+MEM_UC+OWN+OTHER", NULL, 0x27},
-        {"IOQ_allocation:ReqA0+ALL_READ+MEM_UC+OWN", "write-combining", 0x27},
+        {"IOQ_allocation:ReqA0+ALL_READ+MEM_UC+OWN", NULL, 0x27},
         {"IOQ_allocation:ReqA0+ALL_READ+MEM_UC+OWN", NULL, 0x12},
-        {"IOQ_allocation:ReqA0+MEM_UC+OWN", "write-combining", 0x12},
+        {"IOQ_allocation:ReqA0+MEM_UC+OWN", NULL, 0x12},
         {"IOQ_allocation:ReqA0+OWN", "neither", 0x12},
-        {"IOQ_allocation:ReqA0+ALL_READ+MEM_WB+OTHER", "one agent", 0x27},
-        {"IOQ_allocation:ReqA0+ALL_READ+MEM_WB+OTHER", "one agent", 0x12},
+        {"IOQ_allocation:ReqA0+ALL_READ+MEM_WB+OTHER", NULL, 0x27},
+        {"IOQ_allocation:ReqA0+ALL_READ+MEM_WB+OTHER", NULL, 0x12},
         {"IOQ_allocation:ReqA0+ALL_READ+MEM_WB", "OWN", 0x27},
         {"IOQ_allocation:ReqA0+MEM_WB+OWN", "ALL_READ", 0x27},
         {"IOQ_allocation:ReqA0+ALL_READ+OWN", "memory type", 0x27},
-        {"IOQ_active_entries:ReqA0+ReqA2+ALL_READ+MEM_WB+OWN", "00001b", 0x27},
+        {"IOQ_active_entries:ReqA1+ReqA2+ALL_READ+MEM_WB+OWN", NULL, 0x27},
+        {"IOQ_active_entries:ReqA3+ALL_READ+MEM_WB+OWN", "4 GB", 0x27},
+        {"IOQ_active_entries:ReqA0+ReqA1+ALL_READ+MEM_WB+OWN", "has this request type", 0x27},
         {"IOQ_active_entries:ALL_READ+MEM_WB+OWN", "request type", 0x27},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -146,9 +148,10 @@ static void a_bus_sequence_mask_must_be_one_the_machine_has(void **state)
     (void)state;
     assert_null(reason("BSQ_allocation:0x328C", 0x27)); /* demand read of a write-back line */
     assert_null(reason("BSQ_allocation:0x0A0E", 0x27)); /* write-combining write */
-    assert_non_null(strstr(reason("BSQ_allocation:0x3280", 0x27), "eight chunks"));
-    assert_non_null(strstr(reason("BSQ_allocation:0x028C", 0x27), "write-combining"));
-    assert_non_null(strstr(reason("bsq_active_entries:0x32CC", 0x27), "locks"));
+    assert_null(reason("BSQ_allocation:0x0604", 0x27)); /* uncacheable read, ordered */
+    assert_non_null(strstr(reason("BSQ_allocation:0x3288", 0x27), "two chunks"));
+    assert_non_null(strstr(reason("BSQ_allocation:0x128C", 0x27), "memory type"));
+    assert_non_null(strstr(reason("bsq_active_entries:0x32AC", 0x27), "CPL 3"));
 }
 
 static int forget(void **state)

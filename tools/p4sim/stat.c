@@ -51,6 +51,7 @@ static const char help[] =
     "      --max-instructions N  stop after N instructions\n"
     "      --strict            RDMSR and WRMSR of the program fault, and RDPMC unless --rdpmc is "
     "given\n"
+    "      --surroundings FILE  memory types of addresses, and another agent on the bus\n"
     "  -m, --model NAME        processor model or a model file (default " P4SIM_DEFAULT_MODEL ")\n"
     "      --list-models       show the models\n\n"
     "what to print\n"
@@ -73,6 +74,7 @@ enum option_code {
     OPT_64,
     OPT_RECORD,
     OPT_MAX,
+    OPT_SURROUNDINGS,
     OPT_PASSES,
     OPT_REGION,
     OPT_PER_PROCESS,
@@ -99,6 +101,7 @@ static const struct option long_options[] = {
     {"64", no_argument, NULL, OPT_64},
     {"record", required_argument, NULL, OPT_RECORD},
     {"max-instructions", required_argument, NULL, OPT_MAX},
+    {"surroundings", required_argument, NULL, OPT_SURROUNDINGS},
     {"passes", required_argument, NULL, OPT_PASSES},
     {"region", required_argument, NULL, OPT_REGION},
     {"per-process", no_argument, NULL, OPT_PER_PROCESS},
@@ -259,6 +262,9 @@ static int take_option(struct stat_options *options, bool *given, int code, cons
         return take_source(options, given, STAT_SNIPPET, NULL, text);
     case OPT_RECORD:
         options->record = text;
+        return GO_ON;
+    case OPT_SURROUNDINGS:
+        options->surroundings = text;
         return GO_ON;
     case OPT_MAX:
         return take_number("max-instructions", text, 1, UINT64_MAX / 2, &options->max_instructions);

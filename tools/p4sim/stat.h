@@ -18,7 +18,8 @@ struct stat_options {
     bool registers, statistics, no_progress;
     const char *record;
     uint64_t max_instructions;
-    unsigned passes; /* most runs over the same instructions */
+    const char *surroundings; /* file, or NULL */
+    unsigned passes;          /* most runs over the same instructions */
     struct sim_replay_registers replay;
     enum stat_source source;
     char *const *argv; /* STAT_PROGRAM */

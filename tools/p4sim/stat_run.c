@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "open_source.h"
 #include "stat.h"
+#include "surroundings.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -234,6 +235,18 @@ static int run_bench(const struct stat_options *options, struct stat_result *res
     return 0;
 }
 
+/* Memory types and the other agent, as the file says. */
+static int surround(const struct stat_options *options, struct sim_bench *bench)
+{
+    char error[512] = "", *text = NULL;
+    if (!options->surroundings)
+        return 0;
+    text = read_file(options->surroundings, error);
+    bool good = text && sim_surroundings(sim_bench_machine(bench), text, error);
+    free(text);
+    return good ? 0 : complain(EXIT_INPUT, "stat", "%s", error);
+}
+
 static int run_pass(const struct stat_options *options, struct stat_result *result, size_t pass,
                     const char *recording)
 {
@@ -243,10 +256,10 @@ static int run_pass(const struct stat_options *options, struct stat_result *resu
     if (!source)
         return complain(status, "stat", "%s", error);
     struct sim_bench *bench = sim_bench_new(&result->model, source, error);
-    if (bench)
-        status = run_bench(options, result, pass, bench, source);
-    else
+    if (!bench)
         status = complain(EXIT_INPUT, "stat", "%s", error);
+    else if (!(status = surround(options, bench)))
+        status = run_bench(options, result, pass, bench, source);
     sim_bench_free(bench);
     if (status || result->partial)
         trace_source_interrupt(source);

@@ -1,0 +1,114 @@
+/*
+ * Every modelled sub-event counts what a program makes it count, and nothing in a similar program:
+ * the rows of events.yaml. A sub-event that is said to be modelled and has no row fails, too.
+ *
+ * The programs are recorded runs beside the table; where one is missing it is assembled and run,
+ * which needs ptrace.
+ */
+#include "../sim/cmocka_all.h"
+#include "judge.h"
+#include "p4pmu.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static struct suite *suite;
+
+static bool recorded(const struct suite_row *row)
+{
+    char path[4096];
+    measure_recording(suite_snippet(suite, row->snippet), EVENTS "/recordings", path);
+    return access(path, R_OK) == 0;
+}
+
+static void rows_count_what_they_say(void **state)
+{
+    (void)state;
+    static struct judge judge;
+    char reason[256] = "";
+    bool live = trace_live_possible(reason);
+    unsigned failed = 0, left_out = 0;
+    judge = (struct judge){.suite = suite, .recordings = EVENTS "/recordings"};
+    for (unsigned i = 0; i < suite->rows_count; i++) {
+        const struct suite_row *row = &suite->rows[i];
+        struct judged judged;
+        if (!live && !recorded(row)) {
+            left_out++;
+            continue;
+        }
+        judge_row(&judge, row, &judged);
+        if (judged.verdict == VERDICT_WITHIN)
+            continue;
+        print_error("%s (%s): counted %.0f, expected %.0f to %.0f %s\n", row->id, row->snippet,
+                    judged.simulated, row->from, row->to, judged.trouble);
+        failed++;
+    }
+    judge_free(&judge);
+    if (left_out)
+        print_message("%u rows left out, they have no recorded run: %s\n", left_out, reason);
+    assert_int_equal(failed, 0);
+}
+
+static const struct suite_row *row_named(const char *id)
+{
+    for (unsigned i = 0; i < suite->rows_count; i++)
+        if (strcmp(suite->rows[i].id, id) == 0)
+            return &suite->rows[i];
+    return NULL;
+}
+
+/* No program runs without these, so there is none in which they stay 0. */
+static bool always_counts(const char *id)
+{
+    static const char *const always[] = {"global_power_events:RUNNING", "uops_retired:NBOGUS",
+                                         "instr_retired:NBOGUSNTAG", "instr_completed:NBOGUS"};
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        if (strcmp(always[i], id) == 0)
+            return true;
+    return false;
+}
+
+static unsigned missing(const char *event, const struct p4pmu_subevent_info *s)
+{
+    char id[100], not_id[110];
+    snprintf(id, sizeof id, "%s:%s", event, s->name);
+    snprintf(not_id, sizeof not_id, "%s not", id);
+    const struct suite_row *fires = row_named(id), *quiet = row_named(not_id);
+    if (!fires || fires->to <= 0 || (fires->from <= 0 && s->status == P4PMU_MODELLED))
+        print_error("%s is modelled and no row makes it count\n", id);
+    else if (!always_counts(id) && (!quiet || quiet->to >= fires->from))
+        print_error("%s has no row in which it counts nothing, or less\n", id);
+    else
+        return 0;
+    return 1;
+}
+
+static void every_modelled_subevent_has_its_rows(void **state)
+{
+    (void)state;
+    unsigned count = 0;
+    for (int e = 0; e < P4PMU_EVENTS; e++) {
+        const struct p4pmu_event_info *info = p4pmu_event((enum p4pmu_event)e);
+        for (size_t i = 0; i < info->subevent_count; i++)
+            if (info->subevents[i].status == P4PMU_MODELLED)
+                count += missing(info->name, &info->subevents[i]);
+    }
+    assert_int_equal(count, 0);
+}
+
+int main(void)
+{
+    char error[512];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_modelled_subevent_has_its_rows),
+        cmocka_unit_test(rows_count_what_they_say),
+    };
+    suite = suite_load(EVENTS "/events.yaml", error);
+    if (!suite) {
+        fprintf(stderr, "%s\n", error);
+        return 1;
+    }
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    suite_free(suite);
+    return failed;
+}
