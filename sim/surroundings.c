@@ -125,3 +125,21 @@ bool sim_surroundings(struct nb_machine *machine, const char *text, char error[5
     }
     return good;
 }
+
+bool sim_surroundings_file(struct nb_machine *machine, const char *path, char error[512])
+{
+    enum { LIMIT = 1 << 16 };
+    char why[512] = "", *text = calloc(1, LIMIT);
+    FILE *file = fopen(path, "r");
+    bool good = text && file && fread(text, 1, LIMIT - 1, file) < LIMIT - 1 && !ferror(file);
+    if (!good)
+        snprintf(why, sizeof why, "%s", file ? "larger than 64 KB" : strerror(errno));
+    else
+        good = sim_surroundings(machine, text, why);
+    if (!good)
+        snprintf(error, 512, "%.200s: %.300s", path, why);
+    if (file)
+        fclose(file);
+    free(text);
+    return good;
+}

@@ -14,5 +14,7 @@
 
 /* Give MACHINE what TEXT says, before it runs. False with ERROR (line, what was expected). */
 bool sim_surroundings(struct nb_machine *machine, const char *text, char error[512]);
+/* The same from the file PATH. */
+bool sim_surroundings_file(struct nb_machine *machine, const char *path, char error[512]);
 
 #endif

@@ -238,12 +238,10 @@ static int run_bench(const struct stat_options *options, struct stat_result *res
 /* Memory types and the other agent, as the file says. */
 static int surround(const struct stat_options *options, struct sim_bench *bench)
 {
-    char error[512] = "", *text = NULL;
+    char error[512] = "";
     if (!options->surroundings)
         return 0;
-    text = read_file(options->surroundings, error);
-    bool good = text && sim_surroundings(sim_bench_machine(bench), text, error);
-    free(text);
+    bool good = sim_surroundings_file(sim_bench_machine(bench), options->surroundings, error);
     return good ? 0 : complain(EXIT_INPUT, "stat", "%s", error);
 }
 
