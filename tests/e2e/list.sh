@@ -1,7 +1,7 @@
 # p4sim list and the help texts.
 . "$(dirname "$0")/lib.sh"
 "$P4SIM" list >"$work/all" || fail "list"
-for name in instr_retired TC_deliver_mode 1stL_cache_load_miss_retired cedar-mill northwood northwood-ht prescott prescott-64 willamette xeon; do
+for name in instr_retired TC_deliver_mode 1stL_cache_load_miss_retired cedar-mill gallatin northwood northwood-ht prescott prescott-64 willamette xeon; do
     grep -q "^$name$" "$work/all" || fail "list does not show $name"
 done
 "$P4SIM" list mispred >"$work/some" || fail "list mispred"
