@@ -283,6 +283,7 @@ void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
         return;
     uint64_t key = page_key(dyn_of(m, e)->in.process, linear);
     const struct tlb_entry *t = tlb_find(&m->dtlb, dtlb_key(e->lp, key));
-    if (t && t->ready <= tick)
-        l2_read(m, e->who, (t->frame << 12) | (linear & 0xFFF), tick, BUS_PREFETCH, &missed);
+    uint64_t physical = t ? (t->frame << 12) | (linear & 0xFFF) : 0;
+    if (t && t->ready <= tick && !goes_past_caches(m, e->uop, linear, physical, a->size))
+        l2_read(m, e->who, physical, tick, BUS_PREFETCH, &missed);
 }
