@@ -15,6 +15,20 @@ for rounds in 1 1000 54321; do
 done
 grep -q 'accesses: .* 2 RDPMC, 1 RDMSR, 3 WRMSR' "$work/summary" || fail "summary: $(cat "$work/summary")"
 
+# The measuring library of the documentation: nested measurements, exact to the instruction.
+"$P4SIM" run -q -- "$PROGRAMS/p4pm_measure" >"$work/p4pm" || fail "p4pm: $(cat "$work/p4pm")"
+# measured NAME COLUMN: of the library's table (2 times, 3 instructions, 4 uops, 6 clocks).
+measured()
+{
+    awk -F , -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/p4pm"
+}
+added=$(($(measured short 3) - 2 * 1000)) # by the library, the same each time
+same "long loops" $((3 * (2 * 5000 + added))) "$(measured long 3)"
+[ "$added" -gt 10 ] && [ "$added" -lt 100 ] || fail "the library adds $added instructions"
+same "times" "1 1 3" "$(measured all 2) $(measured short 2) $(measured long 2)"
+[ "$(measured all 3)" -gt "$(($(measured short 3) + $(measured long 3)))" ] || fail "all is less than its parts"
+[ "$(measured long 6)" -ge 15000 ] || fail "p4pm's clocks: $(measured long 6)"
+
 # What is granted, what faults.
 "$P4SIM" run -q -- "$PROGRAMS/counters" allowed >"$work/inside"
 same "allowed" "$(tr '\n' ';' <"$work/inside")" "rdtsc works;rdpmc works;rdmsr works;wrmsr works;"
