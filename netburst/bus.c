@@ -112,7 +112,8 @@ void agenda_add(struct nb_machine *m, unsigned who, nb_clock when, enum p4pmu_ev
     struct bus *b = &m->bus;
     if (!agenda_room(m))
         return;
-    struct agenda_item item = {when, (uint16_t)event, (uint16_t)bits, (uint8_t)who, (int8_t)change};
+    struct agenda_item item = {when,         (uint16_t)event, (uint16_t)bits,
+                               (uint8_t)who, (int8_t)change,  m->origin};
     uint32_t at = b->agenda_count++;
     while (at && sooner(&item, &b->agenda[(at - 1) / 2])) {
         b->agenda[at] = b->agenda[(at - 1) / 2];
@@ -166,10 +167,13 @@ nb_clock bus_cycle(struct nb_machine *m)
     struct bus *b = &m->bus;
     while (b->agenda_count && b->agenda[0].when <= m->now) {
         struct agenda_item item = agenda_take(b);
-        if (item.change)
+        if (item.change) {
             stand(m, &item);
-        else
-            post(m, item.who, (enum p4pmu_event)item.event, item.bits, 1);
+            continue;
+        }
+        facts_from(m, item.origin);
+        post(m, item.who, (enum p4pmu_event)item.event, item.bits, 1);
+        facts_from(m, 0);
     }
     return b->agenda_count ? b->agenda[0].when : NB_NEVER;
 }

@@ -98,7 +98,9 @@ uint32_t fe_push(struct nb_machine *m, struct lp *lp, uint32_t count, unsigned s
     }
     if (n) {
         m->active = true;
+        facts_of(m, dyn_at(lp, fe->dyn));
         post(m, lp->who, P4PMU_EV_uop_queue_writes, source_bit, n);
+        facts_of(m, NULL);
     }
     return n;
 }
@@ -344,7 +346,9 @@ void fe_enter_rom(struct nb_machine *m, struct lp *lp)
 {
     lp->fe.in_rom = true;
     lp->fe.busy_until = m->now + 1 + m->p.rom_switch_clocks;
+    facts_of(m, dyn_at(lp, lp->fe.dyn));
     post(m, lp->who, P4PMU_EV_tc_ms_xfer, CISC, 2);
+    facts_of(m, NULL);
     m->active = true;
 }
 

@@ -240,8 +240,8 @@ nb_tick walk_in_vain(struct nb_machine *m, const struct rob_entry *e, uint64_t l
     return page_walk(m, e->who, page_key(dyn_of(m, e)->in.process, linear), tick, false);
 }
 
-nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb_tick loop,
-                     nb_tick *again)
+static nb_tick access_memory(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb_tick loop,
+                             nb_tick *again)
 {
     uint64_t linear, physical;
     const struct nb_access *a = uop_access(m, e, &linear);
@@ -272,6 +272,15 @@ nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb
     return done;
 }
 
+nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb_tick loop,
+                     nb_tick *again)
+{
+    facts_of(m, dyn_of(m, e));
+    nb_tick done = access_memory(m, e, tick, loop, again);
+    facts_of(m, NULL);
+    return done;
+}
+
 /* A software prefetch brings a line into the L2; on a DTLB miss it is dropped (BOGGS04, before
  * Prescott). */
 void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
@@ -284,6 +293,9 @@ void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
     uint64_t key = page_key(dyn_of(m, e)->in.process, linear);
     const struct tlb_entry *t = tlb_find(&m->dtlb, dtlb_key(e->lp, key));
     uint64_t physical = t ? (t->frame << 12) | (linear & 0xFFF) : 0;
-    if (t && t->ready <= tick && !goes_past_caches(m, e->uop, linear, physical, a->size))
-        l2_read(m, e->who, physical, tick, BUS_PREFETCH, &missed);
+    if (!t || t->ready > tick || goes_past_caches(m, e->uop, linear, physical, a->size))
+        return;
+    facts_of(m, dyn_of(m, e));
+    l2_read(m, e->who, physical, tick, BUS_PREFETCH, &missed);
+    facts_of(m, NULL);
 }

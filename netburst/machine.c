@@ -278,6 +278,13 @@ void nb_free(struct nb_machine *m)
     free(m);
 }
 
+void nb_name_origins(struct nb_machine *m, bool named)
+{
+    m->origins = named;
+    m->origin = 0;
+    p4pmu_origin(m->pmu, 0);
+}
+
 void nb_step_each_clock(struct nb_machine *machine, bool each)
 {
     machine->each_clock = each;

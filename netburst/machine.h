@@ -125,6 +125,7 @@ struct store {
     uint64_t linear, physical;
     uint32_t size; /* 0: nothing to write (wrong path) */
     bool retired, bogus, non_temporal, locked;
+    uint64_t origin;                 /* of the facts it causes when it leaves */
     nb_tick address_tick, data_tick; /* NB_NEVER: not known yet */
 };
 
@@ -196,6 +197,7 @@ struct agenda_item {
     uint16_t bits;
     uint8_t who;
     int8_t change; /* of the standing count, or 0: one pulse */
+    uint64_t origin;
 };
 
 struct bus {
@@ -452,6 +454,8 @@ struct nb_machine {
     nb_clock now;
     bool active; /* some stage did something in this clock */
     bool out_of_memory, stopped;
+    bool origins;    /* facts are posted with the instruction they come from */
+    uint64_t origin; /* of the facts posted now */
     bool each_clock; /* pass no clocks in one step */
     enum nb_stop stop;
     char report[1024];
@@ -583,6 +587,21 @@ static inline void post(struct nb_machine *m, unsigned who, enum p4pmu_event eve
                         unsigned count)
 {
     p4pmu_post(m->pmu, event, bits, who, count);
+}
+
+/* The facts posted until the next call come from ORIGIN, see nb_name_origins(). */
+static inline void facts_from(struct nb_machine *m, uint64_t origin)
+{
+    if (!m->origins)
+        return;
+    m->origin = origin;
+    p4pmu_origin(m->pmu, origin);
+}
+
+/* Likewise, from D's instruction, or (NULL) from none. */
+static inline void facts_of(struct nb_machine *m, const struct dyn *d)
+{
+    facts_from(m, d && !d->bogus && !d->flow ? d->in.serial + 1 : 0);
 }
 
 /* The statistics of WHO's logical processor. */

@@ -169,6 +169,10 @@ const struct nb_stats *nb_lp_stats(const struct nb_machine *machine, unsigned lp
  * taken at the next instruction boundary of retirement, after the handler that may be running;
  * false when too many are outstanding. */
 bool nb_interrupt_request(struct nb_machine *machine, unsigned lp, unsigned vector, uint64_t when);
+/* Post each fact with the instruction it comes from: p4pmu_origin() is the `serial` of struct
+ * nb_instruction plus 1; 0 for wrong paths, microcode between instructions, fetching ahead of any
+ * instruction, and standing conditions. Counts are the same; it takes a little time. */
+void nb_name_origins(struct nb_machine *machine, bool named);
 /* Take each clock by itself instead of passing clocks in which nothing can happen in one step.
  * Slower; the results must be the same, which tests verify. */
 void nb_step_each_clock(struct nb_machine *machine, bool each);

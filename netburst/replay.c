@@ -176,7 +176,9 @@ static void post_executions(struct nb_machine *m, struct rob_entry *e, uint64_t 
     if (!fp_class || !passes)
         return;
     enum p4pmu_event event = class_event[fp_class];
+    facts_of(m, dyn_of(m, e));
     post(m, e->who, event, class_bits(fp_class), passes > 15 ? 15u : (unsigned)passes);
+    facts_of(m, NULL);
     e->execution_tags |= (uint8_t)p4pmu_execution_tags(m->pmu, event, class_bits(fp_class), e->who);
 }
 

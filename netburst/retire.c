@@ -250,6 +250,25 @@ static void post_group(struct nb_machine *m, const struct group *g)
     }
 }
 
+static void finish_group(struct nb_machine *m, struct lp *lp, const struct group *g)
+{
+    lp->stats.uops += g->uops[0];
+    lp->stats.bogus_uops += g->uops[1];
+    post_group(m, g);
+}
+
+/* One uop, a group of its own: what it adds is posted as its instruction's. */
+static void retire_named(struct nb_machine *m, struct lp *lp, struct rob_entry *e)
+{
+    struct group alone = {.who = e->who};
+    facts_of(m, dyn_at(lp, e->dyn));
+    uint64_t origin = m->origin;
+    retire_uop(m, lp, e, &alone);
+    facts_from(m, origin);
+    finish_group(m, lp, &alone);
+    facts_of(m, NULL);
+}
+
 /* Does its input want to know when this uop's instruction begins to retire? */
 static bool at_boundary(struct nb_machine *m, const struct rob_entry *e)
 {
@@ -285,16 +304,17 @@ static nb_clock retire_some(struct nb_machine *m, struct lp *lp)
         if (at_boundary(m, e))
             lp->input.boundary(lp->input.context);
         n += !e->companion;
-        retire_uop(m, lp, e, &g);
+        if (m->origins)
+            retire_named(m, lp, e);
+        else
+            retire_uop(m, lp, e, &g);
     }
     if (!any)
         return next;
     m->active = true;
     open_ports(m);
     lp->last_retire = m->now;
-    lp->stats.uops += g.uops[0];
-    lp->stats.bogus_uops += g.uops[1];
-    post_group(m, &g);
+    finish_group(m, lp, &g);
     return m->now + 1;
 }
 

@@ -78,11 +78,14 @@ void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick ti
     }
     s->linear = linear;
     s->size = a->size;
+    facts_of(m, dyn_of(m, e));
+    s->origin = m->origin;
     nb_tick loop = 2 * (nb_tick)m->p.replay_loop_fast;
     s->physical = translate(m, e, linear, &s->address_tick, loop, &missed);
     if (missed && p4pmu_replay_tag(m->pmu, P4PMU_REPLAY_DTLB_MISS, true, e->who))
         e->replay_tag = true;
     store_split(m, e, linear, a->size);
+    facts_of(m, NULL);
 }
 
 /* A uop of a store retires: once address and data are both there the store may leave the buffer. A
@@ -255,6 +258,17 @@ static void leave(struct nb_machine *m, struct lp *lp, const struct store *s, nb
     m->store_next = tick + 2 * (nb_tick)interval;
 }
 
+static void write_next(struct nb_machine *m, struct lp *lp, const struct store *s, nb_tick tick)
+{
+    facts_from(m, s->origin);
+    nb_tick retry = write_out(m, s, tick);
+    if (retry != NB_NEVER)
+        m->store_next = (retry + 1) & ~(nb_tick)1;
+    else
+        leave(m, lp, s, tick);
+    facts_from(m, 0);
+}
+
 /* The oldest retired store leaves; wrong-path entries just go. */
 static nb_clock commit(struct nb_machine *m, struct lp *lp)
 {
@@ -270,11 +284,7 @@ static nb_clock commit(struct nb_machine *m, struct lp *lp)
         }
         if (m->store_next > tick)
             return m->store_next / 2;
-        nb_tick retry = write_out(m, s, tick);
-        if (retry != NB_NEVER)
-            m->store_next = (retry + 1) & ~(nb_tick)1;
-        else
-            leave(m, lp, s, tick);
+        write_next(m, lp, s, tick);
     }
     return NB_NEVER;
 }

@@ -160,7 +160,11 @@ void p4pmu_post_watched(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits
         if (w->logic == P4PMU_OR ? !(w->mask & bits)
                                  : !p4pmu_match(w->logic, w->mask, bits, pmu->config.model))
             continue;
-        pmu->pulse[w->escr] = (uint8_t)clip((uint64_t)pmu->pulse[w->escr] + count);
+        unsigned pulse = clip((uint64_t)pmu->pulse[w->escr] + count);
+        if (pmu->witness)
+            pmu->witness(pmu->witness_context, (enum p4pmu_escr)w->escr, who,
+                         pulse - pmu->pulse[w->escr], pmu->watch.origin);
+        pmu->pulse[w->escr] = (uint8_t)pulse;
         pmu->origin[w->escr] = pmu->watch.origin;
         pmu->dirty |= UINT64_C(1) << w->escr;
     }
@@ -268,6 +272,12 @@ void p4pmu_load_counter(struct p4pmu *pmu, unsigned counter, uint64_t value)
 {
     pmu->counter[counter].value = value & P4PMU_COUNTER_MASK;
     p4pmu_plan(pmu);
+}
+
+void p4pmu_witness(struct p4pmu *pmu, p4pmu_witness_fn *witness, void *context)
+{
+    pmu->witness = witness;
+    pmu->witness_context = context;
 }
 
 uint64_t p4pmu_overflow_origin(const struct p4pmu *pmu, unsigned counter, uint64_t *clock)

@@ -79,7 +79,9 @@ struct p4pmu {
     uint32_t running;  /* counters */
     uint32_t critical; /* derived: counters whose overflow or request others must see in time */
     uint32_t changed;  /* counters whose OVF or stage changed since last looked at */
-    uint8_t pulse[P4PMU_ESCRS];      /* facts of the present clock, 0..15 */
+    uint8_t pulse[P4PMU_ESCRS]; /* facts of the present clock, 0..15 */
+    p4pmu_witness_fn *witness;
+    void *witness_context;
     uint64_t origin[P4PMU_ESCRS];    /* of the last of them */
     uint32_t listeners[P4PMU_ESCRS]; /* derived: counters */
     uint64_t standing[P4PMU_ESCRS];  /* derived: sum of the matching standing conditions */

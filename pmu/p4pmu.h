@@ -163,6 +163,13 @@ static inline void p4pmu_origin(struct p4pmu *pmu, uint64_t origin)
 {
     ((struct p4pmu_watch *)pmu)->origin = origin;
 }
+/* Hears of each fact as it is posted, when ESCR selects it: COUNT of them from ORIGIN, as far as
+ * the ESCR can pass them on in one clock. What the counters behind it make of them is not known
+ * yet. NULL: nobody. */
+typedef void p4pmu_witness_fn(void *context, enum p4pmu_escr escr, unsigned who, unsigned count,
+                              uint64_t origin);
+void p4pmu_witness(struct p4pmu *pmu, p4pmu_witness_fn *witness, void *context);
+
 /* The origin of the fact that made COUNTER overflow last: that of the last fact of the clock, when
  * several came in it; 0 when it was no fact but a standing condition, or never overflowed. *CLOCK,
  * when CLOCK is not NULL: the clock at whose end it did. No register tells it: it is what a

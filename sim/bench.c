@@ -11,6 +11,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "sim.h"
+#include "exact.h"
 #include "registers.h"
 #include "spread.h"
 #include "system.h"
@@ -48,6 +49,7 @@ struct sim_bench {
     struct sim_parts *parts;           /* or NULL */
     struct kernel_pages pages;         /* that the programs have touched */
     struct sampler sampler;
+    struct sim_exact *exact; /* or NULL */
     uint32_t core_mhz;
     const volatile int *stop;
     struct trace_source *failed; /* the source that could not go on */
@@ -165,6 +167,8 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
     out->serial = feed->serial++;
     if (bench->parts && sim_parts_follow(bench->parts, &in))
         out->flags |= NB_INSTRUCTION_BOUNDARY;
+    if (bench->exact)
+        sim_exact_note(bench->exact, feed->lp, out->serial, out->process, out->ip);
     system_pass(&feed->system, &in, out, NULL);
     return NB_INPUT_OK;
 }
@@ -253,8 +257,16 @@ void sim_bench_kernel(struct sim_bench *bench, const struct sim_kernel_options *
         system_start(&bench->feed[i].system, options, bench->machine, bench->core_mhz);
 }
 
+void sim_bench_exact(struct sim_bench *bench, struct sim_exact *exact)
+{
+    bench->exact = exact;
+    p4pmu_witness(bench->pmu, exact ? sim_exact_witness : NULL, exact);
+    nb_name_origins(bench->machine, exact || bench->sampler.on);
+}
+
 bool sim_bench_sample(struct sim_bench *bench, const struct sim_sampling *sampling, char error[512])
 {
+    nb_name_origins(bench->machine, true);
     return sampler_start(&bench->sampler, sampling, error);
 }
 

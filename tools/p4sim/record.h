@@ -5,6 +5,7 @@
 #include "command.h"
 #include "fit.h"
 #include "open_source.h"
+#include "exact.h"
 #include "samples.h"
 
 struct record_options {
@@ -27,6 +28,7 @@ struct record_run {
     struct samples_end end;
     struct trace_source *source;
     struct sim_bench *bench;
+    struct sim_exact *exact;
     struct samples_writer *writer;
     size_t objects; /* of the source, written so far */
     struct record_codes *codes;

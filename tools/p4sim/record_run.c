@@ -86,8 +86,12 @@ static bool start(struct record_run *run, char error[512])
         sampling.counters[i] = (struct sim_sampling_counter){
             .counter = event->counter, .lp = 0, .how = event->how, .period = event->period};
     }
-    return sim_program(sim_bench_pmu(run->bench), &run->plan, error) &&
-           sim_bench_sample(run->bench, &sampling, error);
+    if (!sim_program(sim_bench_pmu(run->bench), &run->plan, error) ||
+        !sim_bench_sample(run->bench, &sampling, error))
+        return false;
+    if (!options->no_exact)
+        sim_bench_exact(run->bench, run->exact);
+    return true;
 }
 
 /* ---- the end -----------------------------------------------------------------------------------
@@ -161,6 +165,28 @@ static void take_totals(struct record_run *run)
     to->faults = from->faults;
 }
 
+static void take_exact(void *context, size_t slot, uint16_t process, uint64_t ip, uint64_t count)
+{
+    struct record_run *run = context;
+    record_code(run, process, ip);
+    samples_put_exact(run->writer,
+                      &(struct samples_exact){
+                          .event = (unsigned)slot, .process = process, .ip = ip, .count = count});
+}
+
+/* What really happened, by instruction and in all. */
+static void write_exact(struct record_run *run)
+{
+    uint64_t nowhere;
+    if (run->options->no_exact)
+        return;
+    for (size_t i = 0; i < run->about.event_count; i++) {
+        run->end.counted[i] = sim_exact_total(run->exact, i, &run->end.count[i], &nowhere);
+        run->end.exact[i] = run->end.counted[i];
+    }
+    sim_exact_each(run->exact, take_exact, run);
+}
+
 /* ---- what it cost ------------------------------------------------------------------------------
  */
 
@@ -222,6 +248,7 @@ static int finish(struct record_run *run, enum sim_stop stop)
     int status = judge(run, stop);
     take_totals(run);
     write_objects(run);
+    write_exact(run);
     if (!samples_finish(run->writer, &run->end, error))
         return complain(EXIT_INPUT, "record", "%s", error);
     if (!run->options->quiet)
@@ -261,6 +288,7 @@ static void clean_up(struct record_run *run)
         trace_source_close(run->source);
     }
     record_codes_free(run->codes);
+    sim_exact_free(run->exact);
 }
 
 static int open_all(struct record_run *run)
@@ -272,7 +300,8 @@ static int open_all(struct record_run *run)
         return complain(status, "record", "%s", error);
     run->bench = sim_bench_new(&run->model, run->source, error);
     run->codes = record_codes_new();
-    if (!run->bench || !run->codes)
+    run->exact = sim_exact_new(&run->plan);
+    if (!run->bench || !run->codes || !run->exact)
         return complain(EXIT_INPUT, "record", "%s", run->bench ? "out of memory" : error);
     run->writer = samples_create(run->options->output, &run->about, error);
     if (!run->writer)
