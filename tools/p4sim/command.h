@@ -31,6 +31,7 @@ int command_explain(int argc, char **argv);
 int command_convert(int argc, char **argv);
 int command_fit(int argc, char **argv);
 int command_tables(int argc, char **argv);
+int command_annotate(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_validate(int argc, char **argv);

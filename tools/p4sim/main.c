@@ -31,6 +31,7 @@ static const struct command commands[] = {
      "repeat published measurements of the hardware, print both side by side"},
     {"record", command_record, "sample events: by interrupt or precisely (PEBS)"},
     {"report", command_report, "what samples say: by function, line, data address, skid"},
+    {"annotate", command_annotate, "instructions with samples and exact counts"},
     {"trace", command_trace, "record a run, show or verify a recording"},
 };
 
