@@ -101,6 +101,13 @@ static const char *bus_sequence(const struct p4pmu_event_info *event, unsigned m
     return NULL;
 }
 
+/* Pairs of trace cache modes in which the second logical processor is active. */
+static bool needs_two(int event, unsigned mask)
+{
+    enum { DI = 1 << 2, BI = 1 << 5 };
+    return event == P4PMU_EV_TC_deliver_mode && mask && !(mask & (DI | BI));
+}
+
 static const char *event_reason(int number, unsigned mask, unsigned model)
 {
     const struct p4pmu_event_info *event = p4pmu_event((enum p4pmu_event)number);
@@ -134,6 +141,8 @@ const char *sim_request_cannot_count(const struct sim_request *r)
         return "only CPL 0 is selected, and the kernel's side is not simulated in this version";
     if (counts_absence)
         return NULL;
+    if (!r->hyper_threading && needs_two(r->event, r->mask))
+        return "the part has one logical processor";
     const char *reason = event_reason(r->event, r->mask, r->model);
     if (!reason && r->metric && r->metric->mechanism != SIM_FRONT_END &&
         r->metric->upstream_event != P4PMU_NONE)

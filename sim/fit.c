@@ -22,14 +22,18 @@
 /* ---- register contents -------------------------------------------------------------------------
  */
 
-static uint32_t escr_content(unsigned event, unsigned mask, bool usr, bool os, bool tag_enable,
-                             unsigned tag)
+/* LPS: bits of the logical processors, 0 for the first. */
+static uint32_t escr_content(unsigned event, unsigned mask, unsigned lps, bool usr, bool os,
+                             bool tag_enable, unsigned tag)
 {
     uint32_t v = 0;
+    bool first = lps != 2, second = lps & 2;
     v = P4PMU_PUT(ESCR, EVENT_SELECT, v, p4pmu_event((enum p4pmu_event)event)->code);
     v = P4PMU_PUT(ESCR, EVENT_MASK, v, mask);
-    v = P4PMU_PUT(ESCR, T0_USR, v, usr);
-    v = P4PMU_PUT(ESCR, T0_OS, v, os);
+    v = P4PMU_PUT(ESCR, T0_USR, v, usr && first);
+    v = P4PMU_PUT(ESCR, T0_OS, v, os && first);
+    v = P4PMU_PUT(ESCR, T1_USR, v, usr && second);
+    v = P4PMU_PUT(ESCR, T1_OS, v, os && second);
     v = P4PMU_PUT(ESCR, TAG_ENABLE, v, tag_enable);
     return P4PMU_PUT(ESCR, TAG_VALUE, v, tag);
 }
@@ -40,6 +44,8 @@ uint32_t fit_cccr(const struct sim_request *r, int escr)
     v = P4PMU_PUT(CCCR, ESCR_SELECT, v, p4pmu_escr((enum p4pmu_escr)escr)->select);
     if (!r)
         return v;
+    if (r->active_given)
+        v = P4PMU_PUT(CCCR, ACTIVE_THREAD, v & ~P4PMU_CCCR_ACTIVE_THREAD_MASK, r->active);
     v = P4PMU_PUT(CCCR, COMPARE, v, r->compare);
     v = P4PMU_PUT(CCCR, COMPLEMENT, v, r->complement);
     v = P4PMU_PUT(CCCR, THRESHOLD, v, r->threshold);
@@ -132,7 +138,7 @@ static struct need downstream_need(const struct sim_request *r, size_t index, un
         return (struct need){r->raw_escr_value, {r->raw_escr, NONE}, r->counter, true, index};
     unsigned mask = fit_is_execution(r) ? r->mask << tag : r->mask;
     return (struct need){
-        escr_content((unsigned)r->event, mask, r->usr, r->os, r->tag_enable, r->tag_value),
+        escr_content((unsigned)r->event, mask, r->lps, r->usr, r->os, r->tag_enable, r->tag_value),
         {r->escrs[0], r->escrs[1]},
         r->counter,
         true,
@@ -144,8 +150,8 @@ static struct need upstream_need(const struct sim_request *r, size_t index, unsi
 {
     const struct sim_metric *m = r->metric;
     bool tags = fit_is_execution(r);
-    return (struct need){escr_content((unsigned)m->upstream_event, m->upstream_mask, true, true,
-                                      tags, tags ? 1u << tag : 0),
+    return (struct need){escr_content((unsigned)m->upstream_event, m->upstream_mask, r->lps, true,
+                                      true, tags, tags ? 1u << tag : 0),
                          {m->upstream_escrs[0], m->upstream_escrs[1]},
                          NONE,
                          false,

@@ -7,7 +7,8 @@
  *
  * Modifiers: u k uk (CPL 1-3, CPL 0; both when none is given), t=N or thr=N (COMPARE with THRESHOLD
  * N: clocks with more than N), cmpl (N or fewer), e or edge (rising edges of that), c=N (counter
- * N), tag=N (TAG_ENABLE with TAG_VALUE N).
+ * N), tag=N (TAG_ENABLE with TAG_VALUE N), t0 t1 (facts of that logical processor), a=none, single,
+ * both or any (while so many are active).
  */
 #define _GNU_SOURCE
 #include "request.h"
@@ -110,6 +111,7 @@ static void take_fields(struct sim_request *r, uint32_t cccr, uint32_t escr)
     r->mask = (escr & P4PMU_ESCR_EVENT_MASK_MASK) >> P4PMU_ESCR_EVENT_MASK_SHIFT;
     r->usr = escr & P4PMU_ESCR_T0_USR_MASK;
     r->os = escr & P4PMU_ESCR_T0_OS_MASK;
+    r->lps = (r->usr || r->os) | (escr & (P4PMU_ESCR_T1_USR_MASK | P4PMU_ESCR_T1_OS_MASK) ? 2u : 0);
     r->tag_enable = escr & P4PMU_ESCR_TAG_ENABLE_MASK;
     r->tag_value = (escr & P4PMU_ESCR_TAG_VALUE_MASK) >> P4PMU_ESCR_TAG_VALUE_SHIFT;
     r->compare = cccr & P4PMU_CCCR_COMPARE_MASK;
@@ -319,6 +321,8 @@ static enum taken take_flag(const char *part, struct sim_request *r)
     if (user || kernel || both) {
         r->usr |= user || both;
         r->os |= kernel || both;
+    } else if (!strcmp(part, "t0") || !strcmp(part, "t1")) {
+        r->lps |= part[1] == '1' ? 2 : 1;
     } else if (!strcmp(part, "cmpl")) {
         r->compare = r->complement = true;
     } else if (!strcmp(part, "e") || !strcmp(part, "edge")) {
@@ -327,6 +331,16 @@ static enum taken take_flag(const char *part, struct sim_request *r)
         return NOT_MINE;
     }
     return TAKEN;
+}
+
+static bool take_active(const char *text, struct sim_request *r, char error[512])
+{
+    static const char *const names[] = {"none", "single", "both", "any"};
+    r->active_given = true;
+    for (r->active = 0; r->active < 4; r->active++)
+        if (!strcmp(text, names[r->active]))
+            return true;
+    return fail(error, "a='%.40s' is not a state; expected none, single, both or any", text);
 }
 
 static enum taken take_value(const char *part, struct sim_request *r, char error[512])
@@ -344,13 +358,18 @@ static enum taken take_value(const char *part, struct sim_request *r, char error
         if (!limited("counter", equals + 1, P4PMU_COUNTERS - 1, &value, error))
             return BAD;
         r->counter = (int)value;
+    } else if (!strncmp(part, "a=", 2)) {
+        return take_active(equals + 1, r, error) ? TAKEN : BAD;
     } else if (!strncmp(part, "tag=", 4)) {
         if (!limited("tag", equals + 1, 15, &value, error))
             return BAD;
         r->tag_enable = true;
         r->tag_value = (unsigned)value;
     } else {
-        fail(error, "'%.40s' is not a modifier; expected u, k, t=N, cmpl, e, c=N or tag=N", part);
+        fail(
+            error,
+            "'%.40s' is not a modifier; expected u, k, t0, t1, t=N, cmpl, e, c=N, a=STATE or tag=N",
+            part);
         return BAD;
     }
     return TAKEN;

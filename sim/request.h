@@ -38,6 +38,10 @@ struct sim_request {
     int escrs[2];   /* enum p4pmu_escr that can detect it on this part, or P4PMU_NONE */
     unsigned mask;  /* sub-event bits */
     bool usr, os;
+    unsigned lps;         /* logical processors whose facts count: bits; 0: not said, the first */
+    bool active_given;    /* CCCR active thread field: */
+    unsigned active;      /* none, single, both or any (0 to 3) */
+    bool hyper_threading; /* set by who knows that the part has two logical processors */
     bool compare, complement, edge;
     unsigned threshold;
     bool tag_enable;

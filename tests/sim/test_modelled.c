@@ -83,6 +83,7 @@ static const char *reason(const char *text, unsigned signature)
     char error[512];
     if (!sim_request_parse(text, signature, &request, error))
         fail_msg("%s: %s", text, error);
+    request.hyper_threading = true;
     return sim_request_cannot_count(&request);
 }
 

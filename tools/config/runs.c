@@ -165,6 +165,7 @@ static size_t up(size_t a, size_t b)
 struct item {
     int escrs[2], event;
     unsigned mask, tag;
+    unsigned lps;
     bool usr, os;
     const struct sim_metric *metric; /* two metrics of a kind never share a run and an ESCR */
 };
@@ -173,6 +174,7 @@ static bool same_item(const struct item *a, const struct item *b)
 {
     bool plain = !a->metric && !b->metric;
     return a->event == b->event && a->mask == b->mask && a->usr == b->usr && a->os == b->os &&
+           a->lps == b->lps &&
            (plain ? a->tag == b->tag : a->metric == b->metric || !a->metric || !b->metric);
 }
 
@@ -183,6 +185,7 @@ static struct item counted_item(const struct sim_request *r)
                          r->event,
                          moves ? 0 : r->mask,
                          r->tag_value,
+                         r->lps,
                          r->usr,
                          r->os,
                          r->metric};
@@ -197,6 +200,7 @@ static struct item tagging_item(const struct sim_request *r)
                          m->upstream_event,
                          m->upstream_mask,
                          0,
+                         r->lps,
                          true,
                          true,
                          execution ? m : NULL};
