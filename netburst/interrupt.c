@@ -112,6 +112,7 @@ static void skip_elements(struct nb_instruction *in, uint32_t element)
     if (element >= in->repetitions)
         element = in->repetitions;
     in->repetitions -= element;
+    in->flags &= (uint8_t)~NB_INSTRUCTION_BOUNDARY; /* it has begun */
     for (unsigned i = 0; i < in->access_count; i++) {
         uint64_t done = (uint64_t)element * in->access[i].size;
         in->access[i].address += in->flags & NB_INSTRUCTION_BACKWARD ? 0 - done : done;

@@ -153,6 +153,8 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
     feed->in_kernel = system_next(&feed->system, out, &kernel);
     if (feed->in_kernel)
         return kernel;
+    if (bench->sampler.shut_down)
+        return NB_INPUT_END;
     if (bench->stop && *bench->stop) {
         bench->stopped = true;
         return NB_INPUT_END;
@@ -169,7 +171,7 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
         out->flags |= NB_INSTRUCTION_BOUNDARY;
     if (bench->exact)
         sim_exact_note(bench->exact, feed->lp, out->serial, out->process, out->ip);
-    system_pass(&feed->system, &in, out, NULL);
+    system_pass(&feed->system, &in, out);
     return NB_INPUT_OK;
 }
 
@@ -243,9 +245,11 @@ static bool branch(void *context, const struct p4pmu_branch *taken, const struct
 static void join_system(struct sim_bench *bench, const struct sim_model *model, unsigned lps)
 {
     bench->sampler.pmu = bench->pmu;
+    bench->sampler.lps = lps;
     bench->core_mhz = model->params.core_mhz;
     for (unsigned i = 0; i < lps; i++)
-        system_init(&bench->feed[i].system, bench->pmu, &bench->sampler, &bench->pages, i);
+        system_init(&bench->feed[i].system, bench->pmu, &bench->sampler, &bench->pages,
+                    bench->spread ? NULL : bench->feed[i].source, i);
     p4pmu_memory(bench->pmu, &(struct p4pmu_memory){.context = &bench->sampler,
                                                     .read = sampler_memory_read,
                                                     .write = sampler_memory_write});
@@ -440,6 +444,11 @@ const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, s
     return sim_parts_all(bench->parts, count, lost);
 }
 
+void sim_bench_step_each_clock(struct sim_bench *bench, bool each)
+{
+    nb_step_each_clock(bench->machine, each);
+}
+
 const char *sim_bench_report(const struct sim_bench *bench)
 {
     return bench->report;
@@ -476,6 +485,12 @@ static uint64_t slice_length(const struct sim_bench *bench, uint64_t limit)
 /* Why the machine stopped, in the bench's words. */
 static enum sim_stop judge(struct sim_bench *bench, enum nb_stop stop)
 {
+    if (bench->sampler.shut_down) {
+        snprintf(bench->report, sizeof bench->report,
+                 "the processor shut down: a page of the DS area is missing (bit 0 of "
+                 "MSR_MCG_MISC, 0x18A)");
+        return SIM_STOP_MACHINE;
+    }
     if (stop == NB_STOP_LIMIT)
         return SIM_STOP_LIMIT;
     if (stop == NB_STOP_END && bench->stopped)

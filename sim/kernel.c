@@ -107,6 +107,8 @@ static bool taken(const struct kernel_row *row, struct kernel_frame *frame)
     case KERNEL_FLOW_WHILE_COUNTERS:
         frame->counter++;
         return frame->counter < frame->counters;
+    case KERNEL_FLOW_UNLESS_TRACE:
+        return !frame->trace;
     case KERNEL_FLOW_UNLESS_DS:
         return !frame->ds;
     case KERNEL_FLOW_UNLESS_RECORDS:

@@ -69,6 +69,7 @@ enum kernel_flow {
     KERNEL_FLOW_LEAVE,
     KERNEL_FLOW_UNLESS_OVERFLOWED,
     KERNEL_FLOW_WHILE_COUNTERS,
+    KERNEL_FLOW_UNLESS_TRACE,
     KERNEL_FLOW_UNLESS_DS,
     KERNEL_FLOW_UNLESS_RECORDS,
     KERNEL_FLOW_WHILE_RECORDS,
@@ -85,6 +86,8 @@ enum kernel_action {
     KERNEL_ACTION_COUNT_RECORDS,
     KERNEL_ACTION_DRAIN,
     KERNEL_ACTION_RESET_DS,
+    KERNEL_ACTION_STOP_TRACE,
+    KERNEL_ACTION_START_TRACE,
     KERNEL_ACTION_UNMASK,
 };
 
@@ -113,7 +116,7 @@ struct kernel_frame {
     unsigned call_number;
     /* the service routine of the performance-monitor interrupt */
     unsigned counter, counters; /* the one looked at, and how many */
-    bool overflowed, ds;
+    bool overflowed, trace, ds;
     uint64_t value;           /* read from the counter */
     unsigned records, record; /* in the DS buffers, and the one being read */
     uint64_t sample_at;       /* bytes of the sample buffer in use */

@@ -37,8 +37,10 @@ struct sampler_queue {
 
 struct sampler {
     struct p4pmu *pmu;
+    unsigned lps; /* logical processors that run something */
     struct sim_sampling options;
-    bool on;
+    bool on, wants_registers;
+    bool shut_down; /* a DS page was missing: the processor stops (SDM3 17.4.9) */
     struct sim_sampling_totals totals;
     unsigned char *ds[SAMPLER_LPS]; /* KERNEL_DS_BYTES each; NULL: none */
     struct sampler_note *notes[SAMPLER_LPS];
@@ -61,8 +63,6 @@ const struct sampler_note *sampler_find(const struct sampler *sampler, unsigned 
                                         uint64_t serial);
 bool sampler_registers(const struct sampler *sampler, unsigned lp, uint64_t serial,
                        struct p4pmu_pebs_registers *out);
-/* Whether registers are wanted at all: taking them costs time. */
-bool sampler_wants_registers(const struct sampler *sampler);
 void sampler_give(struct sampler *sampler, struct sim_sample *sample);
 
 /* sampling_service.c: the service routine begins before BEFORE (NULL: the program has ended). */
@@ -72,6 +72,7 @@ void sampler_act(void *sampler, unsigned lp, enum kernel_action action, struct k
 
 /* sampling_ds.c */
 bool sampler_ds_start(struct sampler *sampler, unsigned lp, char error[512]);
+uint64_t sampler_debugctl(const struct sim_sampling *sampling);
 unsigned sampler_records(struct sampler *sampler, unsigned lp);
 bool sampler_drain(struct sampler *sampler, unsigned lp);
 void sampler_ds_empty(struct sampler *sampler, unsigned lp);

@@ -21,12 +21,14 @@ static bool refuse(char error[512], const struct sim_sampling_counter *c, const 
     return false;
 }
 
-static bool check_counter(const struct sim_sampling_counter *c, char error[512])
+static bool check_counter(const struct sim_sampling_counter *c, unsigned lps, char error[512])
 {
     if (c->counter >= P4PMU_COUNTERS)
         return refuse(error, c, "there are counters 0 to 17");
-    if (c->lp >= SAMPLER_LPS)
-        return refuse(error, c, "there are logical processors 0 and 1");
+    if (c->lp >= lps)
+        return refuse(error, c,
+                      lps > 1 ? "there are logical processors 0 and 1"
+                              : "there is logical processor 0 alone");
     if (!c->force_overflow && (c->period == 0 || c->period > UINT64_C(1) << LONGEST_PERIOD_BITS))
         return refuse(error, c, "the period must be from 1 to 2^39, half of what a counter holds");
     if (c->how == SIM_BY_PEBS && c->counter != 16 + c->lp)
@@ -38,7 +40,7 @@ static bool check_counter(const struct sim_sampling_counter *c, char error[512])
     return true;
 }
 
-static bool check(const struct sim_sampling *s, char error[512])
+static bool check(const struct sim_sampling *s, unsigned lps, char error[512])
 {
     uint32_t seen = 0;
     if (s->count > SIM_SAMPLING_COUNTERS) {
@@ -46,16 +48,16 @@ static bool check(const struct sim_sampling *s, char error[512])
         return false;
     }
     for (unsigned i = 0; i < s->count; i++) {
-        if (!check_counter(&s->counters[i], error))
+        if (!check_counter(&s->counters[i], lps, error))
             return false;
         if (seen >> s->counters[i].counter & 1)
             return refuse(error, &s->counters[i], "is asked for twice");
         seen |= 1u << s->counters[i].counter;
     }
-    if (s->records > MOST_RECORDS || s->threshold > s->records + (s->records ? 0 : MOST_RECORDS)) {
+    if (s->records > MOST_RECORDS || s->threshold > 2 * MOST_RECORDS) {
         snprintf(error, 512,
-                 "a DS buffer of %u records with threshold %u; expected at most %d records and a "
-                 "threshold not above them",
+                 "a DS buffer of %u records with its threshold at %u; expected at most %d records "
+                 "(a threshold beyond the end never interrupts)",
                  s->records, s->threshold, MOST_RECORDS);
         return false;
     }
@@ -119,7 +121,7 @@ static bool start_lp(struct sampler *s, unsigned lp, char error[512])
 
 bool sampler_start(struct sampler *s, const struct sim_sampling *sampling, char error[512])
 {
-    if (!check(sampling, error))
+    if (!check(sampling, s->lps, error))
         return false;
     s->options = *sampling;
     if (!s->options.records)
@@ -127,12 +129,14 @@ bool sampler_start(struct sampler *s, const struct sim_sampling *sampling, char 
     if (!s->options.threshold)
         s->options.threshold = s->options.records;
     memset(&s->totals, 0, sizeof s->totals);
-    for (unsigned lp = 0; lp < SAMPLER_LPS; lp++)
+    for (unsigned lp = 0; lp < s->lps; lp++)
         if (uses(&s->options, lp) && !start_lp(s, lp, error))
             return false;
     for (unsigned i = 0; i < s->options.count; i++)
         if (!start_counter(s, &s->options.counters[i], error))
             return false;
+    s->wants_registers = s->options.registers || sampler_pebs_counter(s, 0) != P4PMU_NONE ||
+                         sampler_pebs_counter(s, 1) != P4PMU_NONE;
     s->on = true;
     return true;
 }
@@ -178,12 +182,6 @@ void sampler_free(struct sampler *s)
         free(s->branches[lp]);
         free(s->ds[lp]);
     }
-}
-
-bool sampler_wants_registers(const struct sampler *s)
-{
-    return s->on && (s->options.registers || sampler_pebs_counter(s, 0) != P4PMU_NONE ||
-                     sampler_pebs_counter(s, 1) != P4PMU_NONE);
 }
 
 void sampler_note(struct sampler *s, unsigned lp, const struct nb_instruction *in, uint16_t thread,

@@ -5,7 +5,7 @@
  *
  * The area lies in kernel memory, one for each logical processor. A program that points
  * IA32_DS_AREA elsewhere has a page missing there (its own memory belongs to the program's source),
- * which shuts recording down as documented.
+ * and the processor shuts down, as documented.
  */
 #include "sampler.h"
 
@@ -134,7 +134,8 @@ static bool write_msr(struct sampler *s, unsigned lp, uint32_t msr, uint64_t cle
     return false;
 }
 
-static uint64_t debugctl(const struct sim_sampling *o)
+/* What MSR_DEBUGCTLA holds while branches are recorded. */
+uint64_t sampler_debugctl(const struct sim_sampling *o)
 {
     uint64_t value = o->last_branches ? P4PMU_DEBUGCTLA_LBR_MASK : 0;
     if (o->branches)
@@ -157,19 +158,13 @@ bool sampler_ds_start(struct sampler *s, unsigned lp, char error[512])
         return false;
     if (precise && !write_msr(s, lp, MSR_PEBS, 0, P4PMU_PEBS_ENABLE_MY_THREAD_MASK, error))
         return false;
-    uint64_t control = debugctl(&s->options);
-    if (!control)
+    uint64_t control = sampler_debugctl(&s->options);
+    if (!control || write_msr(s, lp, MSR_DEBUGCTL, UINT64_MAX, control, error))
         return true;
-    if (!write_msr(s, lp, MSR_DEBUGCTL, UINT64_MAX, control, error))
-        return false;
-    uint64_t stored = 0;
-    p4pmu_rdmsr(s->pmu, lp, MSR_DEBUGCTL, &stored);
-    if (stored == control)
-        return true;
-    snprintf(error, 512,
-             "MSR_DEBUGCTLA holds 0x%llX and not 0x%llX: this model cannot choose branch records "
-             "by privilege level (BTS_OFF_OS and BTS_OFF_USR came with model 3)",
-             (unsigned long long)stored, (unsigned long long)control);
+    if (s->options.no_user || s->options.no_kernel)
+        snprintf(error, 512,
+                 "branch records cannot be chosen by privilege level on this model: BTS_OFF_OS and "
+                 "BTS_OFF_USR of MSR_DEBUGCTLA came with model 3");
     return false;
 }
 
@@ -202,6 +197,7 @@ static struct sampler_pending pending_of(const struct sampler *s, unsigned lp,
 
 static void count_result(struct sampler *s, enum p4pmu_ds result)
 {
+    s->shut_down |= result == P4PMU_DS_FAULT;
     s->totals.lost_records += result == P4PMU_DS_FULL;
     s->totals.faults += result == P4PMU_DS_FAULT;
 }
@@ -243,8 +239,12 @@ bool sampler_pebs(struct sampler *s, unsigned lp, const struct nb_instruction *i
                   struct nb_instruction *flow)
 {
     struct p4pmu_pebs_registers registers = {{0}};
-    if (!s->on)
-        return p4pmu_pebs_store(s->pmu, lp, &registers) == P4PMU_DS_STORED;
+    if (!s->on) {
+        registers.value[1] = in->ip;
+        enum p4pmu_ds result = p4pmu_pebs_store(s->pmu, lp, &registers);
+        count_result(s, result);
+        return result == P4PMU_DS_STORED;
+    }
     uint64_t record = field(s, lp, PEBS_FIRST + 1);
     sampler_registers(s, lp, in->serial, &registers);
     registers.value[1] = in->ip;
@@ -258,8 +258,11 @@ bool sampler_pebs(struct sampler *s, unsigned lp, const struct nb_instruction *i
 bool sampler_branch(struct sampler *s, unsigned lp, const struct p4pmu_branch *branch,
                     const struct nb_instruction *in, struct nb_instruction *flow)
 {
-    if (!s->on)
-        return p4pmu_branch(s->pmu, lp, branch) == P4PMU_DS_STORED;
+    if (!s->on) {
+        enum p4pmu_ds result = p4pmu_branch(s->pmu, lp, branch);
+        count_result(s, result);
+        return result == P4PMU_DS_STORED;
+    }
     uint64_t record = field(s, lp, BTS_FIRST + 1);
     if (!stored(s, lp, s->branches[lp], in, p4pmu_branch(s->pmu, lp, branch)))
         return false;

@@ -1,11 +1,13 @@
 /*
  * The service routine of the performance-monitor interrupt: what its RDMSR, WRMSR and APIC writes
- * do. It follows perf's driver: for each counter that has overflowed, clear OVF, read how far the
- * counter has run on, set it that much nearer to the next overflow, record the interrupted address;
- * then read out the DS buffers; last, with no OVF left, unmask the vector table entry (the request
- * stands while an OVF does).
+ * do. It follows perf's driver: branch records stop, then for each counter that has overflowed,
+ * clear OVF, read how far the counter has run on, set it that much nearer to the next overflow,
+ * record the interrupted address; then read out the DS buffers; last, with no OVF left, unmask the
+ * vector table entry (the request stands while an OVF does).
  */
 #include "sampler.h"
+
+enum { MSR_DEBUGCTL = 0x1D9 };
 
 void sampler_interrupt(struct sampler *s, unsigned lp, struct kernel_frame *frame,
                        const struct nb_instruction *before)
@@ -16,6 +18,7 @@ void sampler_interrupt(struct sampler *s, unsigned lp, struct kernel_frame *fram
         s->totals.request_clocks += p4pmu_now(s->pmu) - asked;
     s->interrupted[lp] = before ? before->serial + 1 : 0;
     frame->counters = s->options.count;
+    frame->trace = s->options.branches || s->options.last_branches;
     frame->ds = sampler_pebs_counter(s, lp) != P4PMU_NONE || s->options.branches;
 }
 
@@ -148,6 +151,12 @@ void sampler_act(void *context, unsigned lp, enum kernel_action action, struct k
         while (sampler_drain(s, lp))
             continue;
         sampler_ds_empty(s, lp);
+        break;
+    case KERNEL_ACTION_STOP_TRACE:
+        p4pmu_wrmsr(s->pmu, lp, MSR_DEBUGCTL, 0, NULL);
+        break;
+    case KERNEL_ACTION_START_TRACE:
+        p4pmu_wrmsr(s->pmu, lp, MSR_DEBUGCTL, sampler_debugctl(&s->options), NULL);
         break;
     case KERNEL_ACTION_UNMASK:
         p4pmu_set_lvt(s->pmu, lp, SAMPLER_VECTOR);

@@ -108,6 +108,8 @@ struct sim_run_options {
 enum sim_stop sim_bench_run(struct sim_bench *bench, const struct sim_run_options *options);
 const struct trace_source *sim_bench_failed(const struct sim_bench *bench);
 const char *sim_bench_report(const struct sim_bench *bench);
+/* For tests: see nb_step_each_clock(). */
+void sim_bench_step_each_clock(struct sim_bench *bench, bool each);
 /* Wall seconds spent inside sim_bench_run so far. */
 double sim_bench_seconds(const struct sim_bench *bench);
 

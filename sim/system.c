@@ -5,9 +5,10 @@
 #include "system.h"
 
 void system_init(struct system *s, struct p4pmu *pmu, struct sampler *sampler,
-                 struct kernel_pages *pages, unsigned lp)
+                 struct kernel_pages *pages, struct trace_source *source, unsigned lp)
 {
     s->pages = pages;
+    s->source = source;
     s->pmu = pmu;
     s->sampler = sampler;
     s->lp = lp;
@@ -68,8 +69,25 @@ static uint64_t routine_address(enum kernel_routine routine)
     return kernel_rows(&count)[kernel_routine_row(routine)].address;
 }
 
-void system_pass(struct system *s, const struct trace_instruction *in, struct nb_instruction *out,
-                 const struct p4pmu_pebs_registers *registers)
+/* The registers before the instruction just delivered, in a PEBS record's order. */
+static bool registers_before(struct system *s, uint64_t ip, struct p4pmu_pebs_registers *out)
+{
+    enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, FIRST_OF_64 = 10 };
+    static const uint8_t order[] = {AX, BX, CX, DX, SI, DI, BP, SP};
+    struct trace_registers now;
+    if (!s->sampler->wants_registers || !s->source ||
+        !trace_source_registers_before(s->source, &now) || now.ip != ip)
+        return false;
+    out->value[0] = now.flags;
+    out->value[1] = now.ip;
+    for (unsigned i = 0; i < sizeof order; i++)
+        out->value[2 + i] = now.gpr[order[i]];
+    for (unsigned i = 0; i < 8; i++)
+        out->value[FIRST_OF_64 + i] = now.gpr[R8 + i];
+    return true;
+}
+
+void system_pass(struct system *s, const struct trace_instruction *in, struct nb_instruction *out)
 {
     s->process = out->process;
     s->next_ip = in->next_ip;
@@ -79,8 +97,11 @@ void system_pass(struct system *s, const struct trace_instruction *in, struct nb
         if (s->call_due)
             out->next_ip = routine_address(KERNEL_SYSTEM_CALL);
     }
-    if (s->sampler->on)
-        sampler_note(s->sampler, s->lp, out, in->thread, registers);
+    if (s->sampler->on) {
+        struct p4pmu_pebs_registers registers;
+        bool known = registers_before(s, in->ip, &registers);
+        sampler_note(s->sampler, s->lp, out, in->thread, known ? &registers : NULL);
+    }
 }
 
 static void next_tick(struct system *s)

@@ -17,6 +17,7 @@ struct system {
     struct p4pmu *pmu;
     struct nb_machine *machine;
     struct sampler *sampler;
+    struct trace_source *source;
     struct kernel kernel;
     struct kernel_pages *pages; /* that the programs have touched */
     unsigned lp;
@@ -32,9 +33,10 @@ struct system {
     } fault[SYSTEM_FAULTS]; /* addresses of page faults to come, by serial */
 };
 
-/* PAGES are shared by logical processors that run the same address spaces. */
+/* PAGES are shared by logical processors that run the same address spaces. SOURCE tells registers;
+ * NULL: nobody does. */
 void system_init(struct system *system, struct p4pmu *pmu, struct sampler *sampler,
-                 struct kernel_pages *pages, unsigned lp);
+                 struct kernel_pages *pages, struct trace_source *source, unsigned lp);
 /* The kernel is as OPTIONS say from now on; the timer runs on a processor of CORE_MHZ. */
 void system_start(struct system *system, const struct sim_kernel_options *options,
                   struct nb_machine *machine, uint32_t core_mhz);
@@ -43,7 +45,7 @@ void system_start(struct system *system, const struct sim_kernel_options *option
 bool system_next(struct system *system, struct nb_instruction *out, enum nb_input_result *result);
 /* OUT is the program's next instruction IN: what the kernel makes of it. */
 void system_pass(struct system *system, const struct trace_instruction *in,
-                 struct nb_instruction *out, const struct p4pmu_pebs_registers *registers);
+                 struct nb_instruction *out);
 
 /* Of struct nb_input. */
 uint64_t system_interrupt(struct system *system, const struct nb_interrupt *taken);

@@ -40,6 +40,8 @@ static void deliver(struct live *live, struct trace_instruction *out)
 {
     *out = live->pending;
     live->has_pending = false;
+    if (live->keeps_registers)
+        live->before_delivered = live->before_pending;
     live->delivered_thread = out->thread;
     live->delivered_process = out->process;
 }
@@ -55,6 +57,8 @@ static bool accept(struct live *live, const struct trace_instruction *fresh,
         deliver(live, out);
     }
     live->pending = *fresh;
+    if (live->keeps_registers)
+        live->before_pending = live->fresh;
     live->pending_branches = live->fresh_branches;
     live->has_pending = true;
     return delivered;
@@ -232,9 +236,19 @@ static void live_close(struct trace_source *source)
     free_all(live);
 }
 
+static bool live_registers_before(struct trace_source *source, struct trace_registers *out)
+{
+    struct live *live = live_of(source);
+
+    live->keeps_registers = true;
+    *out = live->before_delivered;
+    return out->ip != 0;
+}
+
 static const struct trace_source_ops live_ops = {
     .next = live_next,
     .code_at = live_code_at,
+    .registers_before = live_registers_before,
     .interrupt = live_interrupt,
     .close = live_close,
     .objects = live_objects,

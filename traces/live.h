@@ -101,6 +101,8 @@ struct live {
     uint32_t codes;
     struct trace_instruction pending; /* executed, not yet delivered: what follows was not known */
     bool has_pending;
+    bool keeps_registers; /* somebody asks for these: */
+    struct trace_registers fresh, before_pending, before_delivered;
     bool synchronised;     /* the reader was told: the access that asked for it may happen now */
     bool pending_branches; /* it is a branch: a wrong path may begin behind it */
     bool fresh_branches;   /* the one just executed is */

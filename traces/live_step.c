@@ -140,6 +140,13 @@ static void name_code(struct live *live, struct code_entry *entry, uint64_t next
     entry->number = live->codes++;
 }
 
+static void keep_registers(struct live *live, const struct recipe_registers *start)
+{
+    memcpy(live->fresh.gpr, start->gpr, sizeof live->fresh.gpr);
+    live->fresh.ip = start->ip;
+    live->fresh.flags = start->flags;
+}
+
 /* Fills in the executed instruction. */
 static void fill_in(struct live *live, struct live_thread *thread, const struct attempt *attempt,
                     uint64_t next_ip, uint32_t repetitions, struct trace_instruction *out)
@@ -147,6 +154,8 @@ static void fill_in(struct live *live, struct live_thread *thread, const struct 
     const struct recipe *recipe = &attempt->entry->recipe;
 
     out->ip = attempt->start.ip;
+    if (live->keeps_registers)
+        keep_registers(live, &attempt->start);
     if (live->windowed &&
         (attempt->start.ip < live->window_low || attempt->start.ip >= live->window_high))
         return;

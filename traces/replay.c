@@ -222,6 +222,15 @@ static void look_ahead(struct replay *replay, struct trace_instruction *out)
     replay->last = NULL;
 }
 
+static void keep_registers(struct replay *replay)
+{
+    const struct recipe_registers *now = &replay->machine.state.registers;
+
+    memcpy(replay->before.gpr, now->gpr, sizeof replay->before.gpr);
+    replay->before.ip = now->ip;
+    replay->before.flags = now->flags;
+}
+
 static enum trace_result replay_next(struct trace_source *source, struct trace_instruction *out)
 {
     struct replay *replay = replay_of(source);
@@ -241,6 +250,8 @@ static enum trace_result replay_next(struct trace_source *source, struct trace_i
     if (synchronises(replay))
         return TRACE_SYNC;
     replay->prepared = false;
+    if (replay->keeps_registers)
+        keep_registers(replay);
     if (!execute(replay, out))
         return stop(replay);
     replay->delivered_thread = out->thread;
@@ -265,6 +276,15 @@ static bool replay_state(struct trace_source *source, struct interpret_state *ou
 
     *out = replay->left ? replay->left_state : replay->machine.state;
     return replay->executed != 0;
+}
+
+static bool replay_registers_before(struct trace_source *source, struct trace_registers *out)
+{
+    struct replay *replay = replay_of(source);
+
+    replay->keeps_registers = true;
+    *out = replay->before;
+    return out->ip != 0;
 }
 
 static size_t replay_memory_at(struct trace_source *source, uint16_t process, uint64_t address,
@@ -391,6 +411,7 @@ static const struct trace_source_ops replay_ops = {
     .next = replay_next,
     .code_at = replay_code_at,
     .state = replay_state,
+    .registers_before = replay_registers_before,
     .memory_at = replay_memory_at,
     .objects = replay_objects,
     .wrong_begin = replay_wrong_begin,

@@ -46,10 +46,12 @@ struct replay {
     size_t mapped;                       /* pages of all */
     struct space *leaving;               /* gone when the instruction being delivered has been */
 
-    bool prepared;                  /* the next instruction is ready */
-    bool native;                    /* the log has its result */
-    bool synchronised;              /* the reader was told that it reads the clock or a counter */
-    struct code_entry *entry;       /* its code, NULL where there is none */
+    bool prepared;            /* the next instruction is ready */
+    bool native;              /* the log has its result */
+    bool synchronised;        /* the reader was told that it reads the clock or a counter */
+    struct code_entry *entry; /* its code, NULL where there is none */
+    bool keeps_registers;     /* somebody asks for these: */
+    struct trace_registers before;
     struct trace_instruction *last; /* executed, being delivered; or NULL */
     bool branched;                  /* the last one is a branch: a wrong path may begin behind it */
     struct wrong_path *wrong;       /* or NULL */

@@ -125,6 +125,12 @@ struct trace_wrong_step {
 };
 
 struct trace_source;
+/* General registers: EAX ECX EDX EBX ESP EBP ESI EDI, R8 to R15. */
+struct trace_registers {
+    uint64_t gpr[16];
+    uint64_t ip, flags;
+};
+
 struct interpret_state; /* interpret.h */
 
 /* The table of functions behind every source (one implementation per file of this folder). */
@@ -134,6 +140,7 @@ struct trace_source_ops {
                       uint8_t bytes[TRACE_INSTRUCTION_BYTES]);
     /* Registers as after the last delivered instruction; NULL or false: not known. */
     bool (*state)(struct trace_source *source, struct interpret_state *out);
+    bool (*registers_before)(struct trace_source *source, struct trace_registers *out);
     /* Memory likewise: as many of COUNT bytes at ADDRESS as are known without a gap. */
     size_t (*memory_at)(struct trace_source *source, uint16_t process, uint64_t address,
                         void *bytes, size_t count);
@@ -248,6 +255,17 @@ static inline enum trace_result trace_source_run_natively(struct trace_source *s
 static inline bool trace_source_state(struct trace_source *source, struct interpret_state *out)
 {
     return source->ops->state && source->ops->state(source, out);
+}
+
+/*
+ * The registers as before the instruction delivered last. They are kept from the first call on,
+ * because keeping them takes time; false for instructions delivered before that, and where nobody
+ * knows them.
+ */
+static inline bool trace_source_registers_before(struct trace_source *source,
+                                                 struct trace_registers *out)
+{
+    return source->ops->registers_before && source->ops->registers_before(source, out);
 }
 
 /* Memory of PROCESS as the delivered instruction left it: as many of COUNT bytes at ADDRESS as are

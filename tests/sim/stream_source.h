@@ -13,6 +13,9 @@ struct stream_source {
     struct stream *stream;
     uint64_t calls; /* bit n: item n is a system call */
     uint64_t given;
+    struct trace_instruction last;
+    /* registers of the stream, if any: as before LAST */
+    bool (*registers_before)(struct trace_source *source, struct trace_registers *out);
 };
 
 static inline enum trace_result stream_source_next(struct trace_source *source,
@@ -37,6 +40,7 @@ static inline enum trace_result stream_source_next(struct trace_source *source,
     if (s->calls >> item & 1)
         out->flags = TRACE_SYSTEM_CALL;
     s->given++;
+    s->last = *out;
     return TRACE_OK;
 }
 
@@ -46,6 +50,12 @@ static inline size_t stream_source_code_at(struct trace_source *source, uint16_t
     return stream_code_at(((struct stream_source *)source)->stream, process, ip, bytes);
 }
 
+static inline bool stream_source_registers(struct trace_source *source, struct trace_registers *out)
+{
+    struct stream_source *s = (struct stream_source *)source;
+    return s->registers_before && s->registers_before(source, out);
+}
+
 static inline void stream_source_close(struct trace_source *source)
 {
     (void)source;
@@ -53,8 +63,10 @@ static inline void stream_source_close(struct trace_source *source)
 
 static inline void stream_source_init(struct stream_source *s, struct stream *stream)
 {
-    static const struct trace_source_ops ops = {
-        .next = stream_source_next, .code_at = stream_source_code_at, .close = stream_source_close};
+    static const struct trace_source_ops ops = {.next = stream_source_next,
+                                                .code_at = stream_source_code_at,
+                                                .registers_before = stream_source_registers,
+                                                .close = stream_source_close};
     memset(s, 0, sizeof *s);
     s->source.ops = &ops;
     s->stream = stream;
