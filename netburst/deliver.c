@@ -3,7 +3,7 @@
  *
  * A line is followed as long as the path the front end is on is the path the line was built along;
  * where a prediction leaves it, the rest of the line is not used. The next line is looked up where
- * fetch goes on. A miss ends deliver mode.
+ * fetch goes on. A miss ends deliver mode. Some models lose a clock every `tc_pause_lines` lines.
  */
 #include "machine.h"
 
@@ -21,6 +21,10 @@ static bool find_line(struct nb_machine *m, struct lp *lp)
         return false;
     }
     fe->line_next = m->now + m->p.tc_line_clocks;
+    if (m->p.tc_pause_lines && ++fe->lines >= m->p.tc_pause_lines) {
+        fe->line_next++;
+        fe->lines = 0;
+    }
     return true;
 }
 

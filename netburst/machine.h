@@ -264,9 +264,14 @@ struct btb {
     uint64_t stamp;
 };
 
+struct target_entry {
+    uint64_t ip, target; /* ip with the logical processor's mark */
+};
+
 struct predictor {
     struct btb front_end, trace;
-    uint8_t *pattern; /* two-bit agree counters */
+    uint8_t *pattern;            /* two-bit counters: agree, or taken */
+    struct target_entry *target; /* of indirect branches, or NULL */
 };
 
 /* What the predictor keeps for each logical processor. */
@@ -304,6 +309,7 @@ struct front_end {
     const struct trace_line *line;
     uint8_t item;
     nb_clock line_next; /* earliest start of the next line */
+    uint8_t lines;      /* delivered since the last pause */
     /* the line being built */
     struct trace_line build;
     uint8_t build_branches;
@@ -687,7 +693,7 @@ void replay_first_pass(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
 void replay_look_again(struct nb_machine *m, nb_tick tick);
 void replay_forget(struct nb_machine *m, const struct lp *lp);
 nb_tick replay_next(const struct nb_machine *m, nb_tick after);
-nb_tick replay_pass(nb_tick first, nb_tick wanted, nb_tick loop);
+nb_tick replay_pass(const struct nb_machine *m, nb_tick first, nb_tick wanted, nb_tick loop);
 nb_tick crossing(const struct nb_uop *producer, const struct nb_uop *consumer);
 nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick);
 bool replay_slot_taken(struct nb_machine *m, enum port port, nb_tick tick);

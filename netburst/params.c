@@ -64,6 +64,11 @@ bool nb_params_check(const struct nb_params *params, char why[256])
                  params->l3_sets, params->l3_ways);
         return false;
     }
+    if (params->indirect_entries && !power_of_two(params->indirect_entries)) {
+        snprintf(why, 256, "indirect_entries is %u; expected 0 or a power of two",
+                 params->indirect_entries);
+        return false;
+    }
     if (params->l2_line != 2 * params->l2_sector) {
         snprintf(why, 256, "l2_line is %u with l2_sector %u; expected two sectors to a line",
                  params->l2_line, params->l2_sector);

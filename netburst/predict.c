@@ -5,11 +5,14 @@
  * - A BTB entry keeps the branch's last target and a two-bit local bias. It is made the first time
  * the branch is taken (Agner 3.4). Deliver mode asks the trace BTB first, then the front-end BTB;
  * build mode the front-end BTB.
+ * - Models with `agree` 0 (Prescott) have counters of "taken" instead, and with `indirect_entries`
+ * a table of targets of indirect branches by history and address, for those the BTB was wrong about
+ * (BOGGS04, after the Pentium M; size and hash: model choice).
  * - The pattern table holds two-bit counters of "the bias is right" (agree), indexed by history and
  * address (hash: model choice; unpublished). All conditional branches shift into the history,
  * others do not.
- * - Without an entry: hint prefix, else backward taken, forward not taken; indirect branches fall
- * through (OPT-2002).
+ * - Without an entry: hint prefix, else backward taken (from Prescott on only up to a distance),
+ * forward not taken; indirect branches fall through (OPT-2002).
  * - The front end shifts predictions into the history and a misprediction repairs it. The return
  * stack's top is repaired too, what a wrong path wrote over its entries is not.
  * - Bias, pattern and BTBs learn at retirement (model choice).
@@ -23,7 +26,8 @@
 
 #define HINT_TAKEN     0x3E
 #define HINT_NOT_TAKEN 0x2E
-#define FRESH          2 /* weakly agree */
+#define FRESH          2    /* weakly agree, or taken */
+#define UNTRAINED      0x80 /* without agreement: nothing was learnt, the bias decides */
 
 static bool btb_init(struct btb *b, uint32_t sets, uint32_t ways)
 {
@@ -45,13 +49,16 @@ bool predict_init(struct nb_machine *m)
         !btb_init(&m->bp.trace, p->trace_btb_sets, p->trace_btb_ways))
         return false;
     for (uint32_t i = 0; i < p->pattern_entries; i++)
-        m->bp.pattern[i] = FRESH;
-    return true;
+        m->bp.pattern[i] = p->agree ? FRESH : UNTRAINED;
+    if (p->indirect_entries)
+        m->bp.target = calloc(p->indirect_entries, sizeof *m->bp.target);
+    return m->bp.target || !p->indirect_entries;
 }
 
 void predict_free(struct nb_machine *m)
 {
     free(m->bp.pattern);
+    free(m->bp.target);
     free(m->bp.front_end.entry);
     free(m->bp.trace.entry);
 }
@@ -115,13 +122,14 @@ static bool agrees(const struct lp *lp, uint8_t entry)
     return entry >> 2 != lp->number || (entry & 3) >= 2;
 }
 
-static bool static_taken(const struct nb_code *code)
+static bool static_taken(const struct nb_machine *m, const struct nb_code *code)
 {
     if (code->hint == HINT_TAKEN)
         return true;
     if (code->hint == HINT_NOT_TAKEN)
         return false;
-    return code->target <= code->ip;
+    uint32_t reach = m->p.static_backward_bytes;
+    return code->target <= code->ip && (!reach || code->ip - code->target <= reach);
 }
 
 static bool conditional_taken(struct nb_machine *m, struct lp *lp, const struct nb_code *code,
@@ -130,10 +138,29 @@ static bool conditional_taken(struct nb_machine *m, struct lp *lp, const struct 
     const struct btb_entry *e = known(m, lp, code->ip);
     *was_known = e != NULL;
     if (!e)
-        return static_taken(code);
+        return static_taken(m, code);
+    uint8_t entry = *pattern_of(m, code->ip, lp->past.history);
     bool bias = e->bias >= 2;
-    bool agree = agrees(lp, *pattern_of(m, code->ip, lp->past.history));
-    return agree ? bias : !bias;
+    if (m->p.agree)
+        return agrees(lp, entry) == bias;
+    return entry >> 2 == lp->number ? (entry & 3) >= 2 : bias;
+}
+
+static struct target_entry *target_of(struct nb_machine *m, uint64_t ip, uint32_t history)
+{
+    uint32_t place = history ^ (uint32_t)(ip ^ (ip >> 9)) * 0x9E5u;
+    return m->bp.target ? &m->bp.target[place & (m->p.indirect_entries - 1)] : NULL;
+}
+
+/* By history where that is known, else the last target. */
+static uint64_t indirect_target(struct nb_machine *m, struct lp *lp, const struct nb_code *code,
+                                const struct btb_entry *e)
+{
+    uint64_t ip = tagged(lp, code->ip);
+    const struct target_entry *t = target_of(m, ip, lp->past.history);
+    if (t && t->ip == ip)
+        return t->target;
+    return e ? e->target : code->ip + code->length;
 }
 
 static uint64_t pop_return(struct past *past, uint32_t entries)
@@ -174,7 +201,7 @@ uint64_t predict_next(struct nb_machine *m, struct lp *lp, const struct nb_code 
     case NB_BRANCH_INDIRECT_JUMP:
         e = known(m, lp, code->ip);
         *was_known = e != NULL;
-        return e ? e->target : after;
+        return indirect_target(m, lp, code, e);
     case NB_BRANCH_NONE:
     case NB_BRANCH_FAR:
         break;
@@ -220,6 +247,16 @@ static void learn_in(struct btb *b, uint64_t ip, const struct dyn *d)
         e->target = d->in.next_ip;
 }
 
+/* Where the last target was not the right one. */
+static void learn_target(struct nb_machine *m, const struct lp *lp, const struct dyn *d)
+{
+    uint64_t ip = tagged(lp, d->code->ip);
+    struct target_entry *t = target_of(m, ip, d->history);
+    const struct btb_entry *e = btb_find(&m->bp.front_end, ip);
+    if (t && (t->ip == ip || (e && e->target != d->in.next_ip)))
+        *t = (struct target_entry){ip, d->in.next_ip};
+}
+
 /* A right-path branch retires: the tables learn. */
 void predict_retire(struct nb_machine *m, struct lp *lp, const struct dyn *d)
 {
@@ -229,7 +266,10 @@ void predict_retire(struct nb_machine *m, struct lp *lp, const struct dyn *d)
     if (code->branch == NB_BRANCH_CONDITIONAL) {
         const struct btb_entry *e = btb_find(&m->bp.front_end, tagged(lp, code->ip));
         if (e)
-            learn_pattern(lp, pattern_of(m, code->ip, d->history), (e->bias >= 2) == d->taken);
+            learn_pattern(lp, pattern_of(m, code->ip, d->history),
+                          m->p.agree ? (e->bias >= 2) == d->taken : d->taken);
+    } else if (code->branch == NB_BRANCH_INDIRECT_JUMP || code->branch == NB_BRANCH_INDIRECT_CALL) {
+        learn_target(m, lp, d);
     }
     learn_in(&m->bp.front_end, tagged(lp, code->ip), d);
     learn_in(&m->bp.trace, tagged(lp, code->ip), d);

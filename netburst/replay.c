@@ -19,9 +19,12 @@
  * choice: a uop out of step would wait for the rest of a loop after its source is there, and a
  * chain once late would stay late).
  *
- * Loop lengths: names RL-7 and RL-12 of published articles, see the model files. Not modelled: the
- * replay queue of Prescott. Two uops of loops of different length that meet in one slot are both
- * let through (model choice).
+ * With `replay_queue` (Prescott) a uop goes round once and then waits in a queue for what it needs:
+ * the second pass is in time and takes no slots before (model choice; how its queue works is not
+ * published). A load that waits for something whose time is not known looks again once a loop.
+ *
+ * Loop lengths: names RL-7 and RL-12 of published articles, see the model files. Two uops of loops
+ * of different length that meet in one slot are both let through (model choice).
  */
 #include "machine.h"
 
@@ -76,13 +79,17 @@ nb_tick replay_slot_free(struct nb_machine *m, enum port port, nb_tick tick)
 static void take_slots(struct nb_machine *m, const struct rob_entry *e, nb_tick until)
 {
     nb_tick loop = loop_ticks(m, e->uop);
+    if (m->p.replay_queue)
+        return;
     m->loop_busy[port_of(e)][loop_kind(e->uop)][e->dispatched % loop] = until;
     m->port_closed[port_of(e)] = 0;
 }
 
 /* The first pass, of a uop that dispatched at FIRST, that is not before WANTED. */
-nb_tick replay_pass(nb_tick first, nb_tick wanted, nb_tick loop)
+nb_tick replay_pass(const struct nb_machine *m, nb_tick first, nb_tick wanted, nb_tick loop)
 {
+    if (m->p.replay_queue && wanted > first)
+        return first + max64(loop, (wanted - first + 1) & ~(nb_tick)1);
     return wanted <= first ? first : first + (wanted - first + loop - 1) / loop * loop;
 }
 
@@ -108,12 +115,14 @@ static nb_tick result_ticks(const struct nb_machine *m, const struct nb_uop *uop
 nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick)
 {
     struct lp *lp = lp_of(m, e);
+    if (m->p.replay_queue)
+        return tick;
     for (unsigned i = 0; i < e->sources; i++) {
         if (e->source[i] < lp->rob_head)
             continue;
         const struct rob_entry *producer = rob_at(lp, e->source[i]);
         if (producer->valid > tick)
-            tick = replay_pass(producer->promise + crossing(producer->uop, e->uop), tick,
+            tick = replay_pass(m, producer->promise + crossing(producer->uop, e->uop), tick,
                                loop_ticks(m, producer->uop));
     }
     return tick;
@@ -204,6 +213,8 @@ static void settle(struct nb_machine *m, struct rob_entry *e, nb_tick pass)
     struct lp *lp = lp_of(m, e);
     nb_tick loop = loop_ticks(m, e->uop);
     uint64_t passes = (pass - e->dispatched) / loop;
+    if (m->p.replay_queue && passes)
+        passes = 1;
     if (passes) {
         lp->stats.replays += passes;
         take_slots(m, e, pass);
@@ -249,7 +260,7 @@ static void look(struct nb_machine *m, struct rob_entry *e)
         take_slots(m, e, NB_NEVER);
         return;
     }
-    nb_tick pass = replay_pass(e->dispatched, max64(valid, e->wheel_tick), loop);
+    nb_tick pass = replay_pass(m, e->dispatched, max64(valid, e->wheel_tick), loop);
     if (e->uop->kind == NB_UOP_LOAD) {
         if (pass > 2 * m->now + 1) {
             take_slots(m, e, pass);
@@ -258,7 +269,7 @@ static void look(struct nb_machine *m, struct rob_entry *e)
         }
         nb_tick again, done = load_execute(m, e, pass, loop, &again);
         if (done == NB_NEVER) {
-            pass = replay_pass(pass, max64(again, pass + 1), loop);
+            pass = replay_pass(m, pass, max64(again, pass + 1), loop);
             take_slots(m, e, pass);
             wheel_put(m, e, pass);
             return;
