@@ -256,7 +256,7 @@ static nb_tick access_memory(struct nb_machine *m, struct rob_entry *e, nb_tick 
     if (!a)
         return without_address(m, e, tick);
     if (is_unmapped(m, e, a))
-        return replay_pass(tick, walk_in_vain(m, e, linear, tick), loop);
+        return replay_pass(m, tick, walk_in_vain(m, e, linear, tick), loop);
     bool missed, oldest = is_oldest(m, e);
     if (oldest)
         physical = translate(m, e, linear, &tick, loop, &missed);

@@ -141,7 +141,8 @@ static bool random_at_60(const struct stream *s, uint64_t iteration, uint32_t it
     return item == 60 && ((x >> 40) & 1);
 }
 
-/* At least the 31 stages. Nobody measured it apart; Northwood's 24 to 35 for 20 stages would be 37 to 54. */
+/* At least the 31 stages. Nobody measured it apart; Northwood's 24 to 35 for 20 stages would be 37
+ * to 54. */
 static void a_misprediction_costs_more_than_the_pipeline_is_long(void **state)
 {
     (void)state;
