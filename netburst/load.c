@@ -266,7 +266,7 @@ static nb_tick access_memory(struct nb_machine *m, struct rob_entry *e, nb_tick 
         tag(m, e, P4PMU_REPLAY_DTLB_MISS);
     if (goes_past_caches(m, e->uop, linear, physical, a->size)) {
         nb_tick there = uncached_load(m, e, linear, physical, a->size, tick, again);
-        return there == NB_NEVER ? NB_NEVER : replay_pass(tick, there, loop);
+        return there == NB_NEVER ? NB_NEVER : replay_pass(m, tick, there, loop);
     }
     enum forward forward = look_at_stores(m, e, linear, a->size, tick);
     if (forward == FORWARD_DONE)
