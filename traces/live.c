@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "live.h"
+#include "live_check.h"
 #include "program.h"
 
 #include <stdio.h>
@@ -217,6 +218,7 @@ static void free_all(struct live *live)
     recorder_close(live->recorder);
     object_log_free(&live->objects);
     wrong_path_free(live->wrong);
+    live_check_free(live->check);
     free(live);
 }
 
@@ -365,6 +367,11 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
     live->windowed = window_high != 0;
     live->window_low = window_low;
     live->window_high = window_high;
+    if (options->check && !(live->check = live_check_new(options->check_from))) {
+        snprintf(error, 512, "no memory for a live run");
+        free_all(live);
+        return NULL;
+    }
     if (options->record_to && !record(live, options, error)) {
         free_all(live);
         return NULL;

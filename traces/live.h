@@ -89,6 +89,7 @@ struct live {
     size_t space_count, space_capacity;
     bool spaces_to_drop;
     bool native_only;
+    struct live_check *check; /* live_check.h, or NULL */
     uint32_t quantum;
     bool long_mode; /* 64-bit programs are followed */
     uint32_t threads_seen;

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "execute.h"
+#include "live_check.h"
 #include "live_msr.h"
 
 #include <limits.h>
@@ -650,14 +651,21 @@ enum live_step live_step(struct live *live, struct live_thread *thread,
     struct attempt attempt;
     enum live_step result;
 
+    bool checked = live_check_due(live);
+
     live->undo.known = false;
-    if (!live->native_only && !live->synchronised && interpreted(live, thread, &attempt, out))
+    if (!live->native_only && !checked && !live->synchronised &&
+        interpreted(live, thread, &attempt, out))
         return LIVE_EXECUTED;
     execute_settle(thread);
     attempt.access_count = 0;
+    if (checked)
+        live_check_predict(live, thread);
     result = by_the_processor(live, thread, &attempt, out);
     if (result == LIVE_SYNC)
         return result;
+    if (checked && result == LIVE_EXECUTED && !live_check_agrees(live, thread))
+        result = LIVE_FAILED;
     execute_stepped(thread, attempt.space, attempt.entry ? &attempt.entry->recipe : NULL,
                     attempt.access, attempt.access_count, result == LIVE_EXECUTED);
     live->source.end.stepped += result == LIVE_EXECUTED;

@@ -6,6 +6,7 @@
 #include "recipe.h"
 #include "effects_decode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <capstone/capstone.h>
@@ -584,4 +585,16 @@ unsigned recipe_accesses(const struct recipe *recipe, const struct recipe_regist
         out[i].write = recipe->access[i].write;
     }
     return recipe->access_count;
+}
+
+void recipe_disassemble(struct recipe_decoder *decoder, const struct recipe *recipe, uint64_t ip,
+                        char text[96])
+{
+    const uint8_t *code = recipe->bytes;
+    size_t left = recipe->length;
+
+    snprintf(text, 96, "(unknown bytes)");
+    if (cs_disasm_iter(decoder->handle[recipe->mode], &code, &left, &ip, decoder->insn))
+        snprintf(text, 96, "%.32s%s%.60s", decoder->insn->mnemonic,
+                 decoder->insn->op_str[0] ? " " : "", decoder->insn->op_str);
 }

@@ -103,6 +103,10 @@ void recipe_decoder_free(struct recipe_decoder *decoder);
 bool recipe_decode(struct recipe_decoder *decoder, enum recipe_mode mode, const uint8_t *bytes,
                    size_t count, struct recipe *recipe);
 
+/* The instruction as assembly text. */
+void recipe_disassemble(struct recipe_decoder *decoder, const struct recipe *recipe, uint64_t ip,
+                        char text[96]);
+
 /* The accesses of one execution that starts with REGISTERS; gives their number. */
 unsigned recipe_accesses(const struct recipe *recipe, const struct recipe_registers *registers,
                          struct trace_access out[TRACE_ACCESSES]);

@@ -81,6 +81,7 @@ struct trace_end {
     char note[256];               /* a sentence for the user, or "" */
     uint64_t interpreted;         /* live: instructions executed by the interpreter */
     uint64_t stepped;             /* live: instructions executed by the processor, a stop each */
+    uint64_t compared;            /* live, checked: instructions executed by both */
 };
 
 #define TRACE_BUILD_ID_BYTES 20
@@ -163,8 +164,9 @@ struct trace_source {
     void *registers_context;
     unsigned logical_processors; /* N of /dev/cpu/N/msr that exist */
     struct trace_end end;
-    char error[512];  /* what, where, what was expected; "" while all is well */
-    int error_status; /* p4sim exit status that fits the error: 2 usage, 3 input cannot be used */
+    char error[512];    /* what, where, what was expected; "" while all is well */
+    const char *report; /* both states where a check failed, in lines; else NULL */
+    int error_status;   /* p4sim exit status that fits the error: 2 usage, 3 input cannot be used */
 };
 
 /* The next executed instruction. */
@@ -312,9 +314,13 @@ struct trace_live_options {
     uint64_t checkpoint_every; /* instructions between a recording's checkpoints; 0: the usual */
     bool any_program;          /* the first program may be one that runs outside the count */
     bool native_only;          /* the processor executes every instruction: slow, for comparison */
-    bool long_mode;            /* the model has EM64T: 64-bit programs run too */
-    bool short_turns;          /* threads take turns of LIVE_SHORT_TURN instructions: the reader
-                                  runs them side by side */
+    /* Every instruction the interpreter knows is executed by the processor too, from the one
+     * numbered check_from on; TRACE_ERROR with status 1 and a report where they differ. */
+    bool check;
+    uint64_t check_from;
+    bool long_mode;   /* the model has EM64T: 64-bit programs run too */
+    bool short_turns; /* threads take turns of LIVE_SHORT_TURN instructions: the reader
+                         runs them side by side */
 };
 
 /* Each opener gives a source or NULL; when NULL, ERROR (512 bytes) says what, where, what was

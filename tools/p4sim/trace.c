@@ -4,21 +4,30 @@
 #define _GNU_SOURCE
 #include "command.h"
 #include "sim.h"
+#include "trace_check.h"
 
 #include <getopt.h>
 #include <signal.h>
 #include <string.h>
 
-static const char help[] = "usage: p4sim trace record -o FILE [-m MODEL] [--] PROGRAM [ARGUMENTS]\n"
-                           "       p4sim trace info FILE\n"
-                           "       p4sim trace verify FILE\n\n"
-                           "record runs a 32-bit program and records it without simulating; the "
-                           "program sees the CPUID of the\n"
-                           "model. info shows what a recording's header and trailer say. verify "
-                           "reads all of it and checks every\n"
-                           "checksum.\n\n"
-                           "exit status: 0 done, 2 usage, 3 input cannot be used or output not "
-                           "written, 130 after Ctrl-C.\n";
+static const char help[] =
+    "usage: p4sim trace record -o FILE [-m MODEL] [--] PROGRAM [ARGUMENTS]\n"
+    "       p4sim trace check [-m MODEL] [--from N] [--instructions N] "
+    "[--] PROGRAM [ARGUMENTS]\n"
+    "       p4sim trace info FILE\n"
+    "       p4sim trace verify FILE\n\n"
+    "record runs a 32-bit program and records it without simulating; the "
+    "program sees the CPUID of the\n"
+    "model. check lets the processor execute what the interpreter executes too, and "
+    "compares registers, flags,\n"
+    "x87 and SSE state and memory, from instruction N on; it stops at the first "
+    "difference and shows both\n"
+    "states. info shows what a recording's header and trailer say. verify "
+    "reads all of it and checks every\n"
+    "checksum.\n\n"
+    "exit status: 0 done, 1 check found a difference, 2 usage, 3 input cannot be used or output "
+    "not "
+    "written, 130 after Ctrl-C.\n";
 
 static volatile sig_atomic_t interrupted;
 /* The program being recorded, which may be waiting for something and must be ended for us to go on.
@@ -164,8 +173,10 @@ int command_trace(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "record"))
         return record(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "check"))
+        return trace_check(argc - 1, argv + 1);
     if (argc > 1 && (!strcmp(argv[1], "info") || !strcmp(argv[1], "verify")))
         return inspect(argc - 1, argv + 1, argv[1][0] == 'v');
     return complain(EXIT_USAGE, "trace",
-                    "expected record, info or verify; 'p4sim trace --help' explains");
+                    "expected record, check, info or verify; 'p4sim trace --help' explains");
 }
