@@ -58,9 +58,12 @@ static void collect_refetch(struct lp *lp, uint32_t last)
 
 static void empty_back_end(struct nb_machine *m, struct lp *lp)
 {
-    for (uint64_t sequence = lp->rob_head; sequence < lp->rob_tail; sequence++)
+    for (uint64_t sequence = lp->rob_head; sequence < lp->rob_tail; sequence++) {
+        lp->stats.flushed_uops += !rob_at(lp, sequence)->companion;
         registers_release(m, rob_at(lp, sequence)->uop);
+    }
     lp->rob_tail = lp->rob_head;
+    lp->stats.flushed_uops += lp->fetched_tail - lp->fetched_head;
     lp->fetched_tail = lp->fetched_head;
     schedule_forget(m, lp);
     replay_forget(m, lp);

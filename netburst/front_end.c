@@ -47,6 +47,7 @@ void fe_reset(struct lp *lp)
 void fe_restart(struct nb_machine *m, struct lp *lp, uint64_t ip, uint16_t process)
 {
     struct front_end *fe = &lp->fe;
+    lp->stats.flushed_uops += lp->fetched_tail - lp->fetched_head;
     lp->fetched_tail = lp->fetched_head;
     fe->wait = FE_RUN;
     fe->wrong_path = false;
