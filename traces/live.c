@@ -40,7 +40,7 @@ static void compare_flow(struct live *live, const struct trace_instruction *fres
 static void deliver(struct live *live, struct trace_instruction *out)
 {
     *out = live->pending;
-    live->has_pending = false;
+    live->has_pending = live->at_rest = false;
     if (live->keeps_registers)
         live->before_delivered = live->before_pending;
     live->delivered_thread = out->thread;

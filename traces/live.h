@@ -104,6 +104,7 @@ struct live {
     bool has_pending;
     bool keeps_registers; /* somebody asks for these: */
     struct trace_registers fresh, before_pending, before_delivered;
+    bool at_rest;          /* the reader was told for the kernel, and nothing was executed since */
     bool synchronised;     /* the reader was told: the access that asked for it may happen now */
     bool pending_branches; /* it is a branch: a wrong path may begin behind it */
     bool fresh_branches;   /* the one just executed is */

@@ -336,6 +336,15 @@ static int64_t transfer_one(struct live *live, pid_t tid, struct trace_register_
     return write || copy(tid, address, &access->value, false) ? 0 : -EFAULT;
 }
 
+bool live_may_transfer(struct live *live)
+{
+    bool may = live->synchronised || (live->at_rest && !live->has_pending);
+
+    live->synchronised = false;
+    live->at_rest = may;
+    return may;
+}
+
 int64_t msr_transfer(struct live *live, pid_t tid, const struct msr_call *msr, uint64_t ip)
 {
     uint64_t count = msr->call.argument[2], done = 0;

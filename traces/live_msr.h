@@ -47,6 +47,8 @@ struct msr_call {
 /* What thread TID is about to ask. Cheap when no run's program ever opened such a file. */
 struct msr_call msr_judge(struct live *live, pid_t tid, const struct live_call *call);
 
+/* Has the machine come to rest for a transfer? Else the reader is told first. */
+bool live_may_transfer(struct live *live);
 /* Transfers; the result of the call. IP is for messages. */
 int64_t msr_transfer(struct live *live, pid_t tid, const struct msr_call *msr, uint64_t ip);
 /* The substitute gave RESULT, a descriptor or a negative error. */

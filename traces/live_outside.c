@@ -93,7 +93,7 @@ static enum live_step before_call(struct live *live, struct live_thread *thread,
     struct live_call call = live_call_of(&thread->regs, wide, thread->regs.orig_rax);
     struct msr_call msr = msr_judge(live, thread->tid, &call);
 
-    if (msr.what == MSR_TRANSFER && !live->synchronised) {
+    if (msr.what == MSR_TRANSFER && !live_may_transfer(live)) {
         *out = (struct trace_instruction){.process = UINT16_MAX, .thread = UINT16_MAX};
         return LIVE_SYNC;
     }
@@ -101,7 +101,6 @@ static enum live_step before_call(struct live *live, struct live_thread *thread,
     *thread->call = msr;
     switch (msr.what) {
     case MSR_TRANSFER:
-        live->synchronised = false;
         if (live->recorder)
             recorder_broken(live->recorder);
         thread->call->result = msr_transfer(live, thread->tid, &msr, thread->regs.rip);

@@ -470,9 +470,8 @@ static enum live_step transfer(struct live *live, struct live_thread *thread,
                                const struct attempt *attempt, const struct msr_call *msr,
                                struct trace_instruction *out)
 {
-    if (!live->synchronised)
+    if (!live_may_transfer(live))
         return wait_for_machine(live, thread, attempt, out);
-    live->synchronised = false;
     if (live->recorder)
         recorder_at(live->recorder, thread->number, attempt->space->process, &attempt->start);
     thread->regs.rax = (uint64_t)msr_transfer(live, thread->tid, msr, attempt->start.ip);

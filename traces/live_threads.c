@@ -156,6 +156,7 @@ struct live_thread *live_add_thread(struct live *live, pid_t tid, pid_t tgid, st
     thread->tid = tid;
     thread->tgid = tgid;
     thread->space = space;
+    thread->number = UINT16_MAX; /* of nobody */
     live->threads[live->thread_count++] = thread;
     return !space || live_number_thread(live, thread) ? thread : NULL;
 }

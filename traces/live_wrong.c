@@ -79,7 +79,8 @@ void live_keep_undo(struct live *live, struct live_thread *thread, const struct 
 static struct live_thread *thread_numbered(const struct live *live, unsigned number)
 {
     for (size_t i = 0; i < live->thread_count; i++)
-        if (live->threads[i]->number == number && live->threads[i]->state != THREAD_GONE)
+        if (live->threads[i]->number == number && !live->threads[i]->outside &&
+            live->threads[i]->state != THREAD_GONE)
             return live->threads[i];
     return NULL;
 }

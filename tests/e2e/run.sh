@@ -76,6 +76,17 @@ MSR=$PROGRAMS/msr "$P4SIM" run -o "$work/summary" -- sh "$work/count" >"$work/in
 [ "$((0x$(head -n 1 "$work/inside")))" -lt "$(simulated)" ] || fail "what came before the write was counted"
 [ "$((0x$(head -n 1 "$work/inside")))" -gt 40000 ] || fail "too few: $(cat "$work/inside")"
 
+# Recorded and replayed: the same accesses, the same counters at the end.
+for first in "$PROGRAMS/counters 500" "sh $work/count"; do
+    MSR=$PROGRAMS/msr64 "$P4SIM" run -o "$work/live" --record "$work/run.p4t" -- $first >"$work/inside"
+    "$P4SIM" run -o "$work/replayed" --trace "$work/run.p4t" >"$work/stdout" || fail "the replay of $first failed"
+    grep -E 'instructions in|accesses|COUNTER' "$work/live" >"$work/live.numbers"
+    grep -E 'instructions in|accesses|COUNTER' "$work/replayed" >"$work/replayed.numbers"
+    cmp -s "$work/live.numbers" "$work/replayed.numbers" ||
+        fail "$first replayed: $(diff "$work/live.numbers" "$work/replayed.numbers")"
+    grep -q 'MSR_IQ_COUNTER0 (0x30C, RDPMC 12) = [1-9]' "$work/live" || fail "the counters are not shown"
+done
+
 # What the files do.
 for tool in msr msr64; do
     "$P4SIM" run -o "$work/summary" -- "$PROGRAMS/$tool" files >"$work/inside"

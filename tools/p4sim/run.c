@@ -18,7 +18,7 @@
 #include <string.h>
 
 struct run_options {
-    const char *model, *record, *output;
+    const char *model, *record, *recording, *output;
     struct sim_access_rules rules;
     uint64_t max_instructions;
     bool quiet;
@@ -26,7 +26,8 @@ struct run_options {
 };
 
 static const char help[] =
-    "usage: p4sim run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
+    "usage: p4sim run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "       p4sim run [OPTIONS] --trace FILE\n\n"
     "Runs a program on a simulated Pentium 4. 32-bit programs are simulated; they and their\n"
     "children may use RDTSC, RDPMC, RDMSR, WRMSR and /dev/cpu/N/msr. 64-bit programs (on a model\n"
     "without 64-bit mode), say a shell or rdmsr and wrmsr, run natively and outside the count; "
@@ -39,6 +40,7 @@ static const char help[] =
     "                          does unless --rdpmc is given; the program gets its SIGSEGV\n"
     "      --rdpmc             with --strict: CR4.PCE is set, RDPMC works\n"
     "      --record FILE       also record the run\n"
+    "      --trace FILE        replay a recording, its accesses to the counters included\n"
     "      --max-instructions N  stop after N instructions\n"
     "  -o, --output FILE       write the summary to FILE (default: standard error)\n"
     "  -q, --quiet             no summary\n"
@@ -48,13 +50,14 @@ static const char help[] =
     "exit status: the program's, 128 plus its signal's number; 2 usage, 3 input cannot be used or\n"
     "output not written, 4 the simulated machine stopped, 130 after Ctrl-C.\n";
 
-enum option_code { OPT_STRICT = 256, OPT_RDPMC, OPT_RECORD, OPT_MAX };
+enum option_code { OPT_STRICT = 256, OPT_RDPMC, OPT_RECORD, OPT_TRACE, OPT_MAX };
 
 static const struct option long_options[] = {
     {"model", required_argument, NULL, 'm'},
     {"strict", no_argument, NULL, OPT_STRICT},
     {"rdpmc", no_argument, NULL, OPT_RDPMC},
     {"record", required_argument, NULL, OPT_RECORD},
+    {"trace", required_argument, NULL, OPT_TRACE},
     {"max-instructions", required_argument, NULL, OPT_MAX},
     {"output", required_argument, NULL, 'o'},
     {"quiet", no_argument, NULL, 'q'},
@@ -119,6 +122,9 @@ static int take_option(struct run_options *options, int code, const char *text)
     case OPT_RECORD:
         options->record = text;
         return GO_ON;
+    case OPT_TRACE:
+        options->recording = text;
+        return GO_ON;
     case OPT_MAX:
         return take_limit(options, text);
     case 'h':
@@ -139,8 +145,12 @@ static int take_options(struct run_options *options, int argc, char **argv)
         return status;
     if (options->rules.rdpmc_granted && !options->rules.strict)
         return complain(EXIT_USAGE, "run", "--rdpmc says what --strict leaves: give both or none");
-    if (optind == argc)
-        return complain(EXIT_USAGE, "run", "nothing to run: give a program");
+    if ((optind == argc) == !options->recording)
+        return complain(EXIT_USAGE, "run", "give a program or --trace FILE%s",
+                        options->recording ? ", not both" : "");
+    if (options->recording && options->record)
+        return complain(EXIT_USAGE, "run",
+                        "--record is for programs; a recording is a file already");
     options->argv = argv + optind;
     return GO_ON;
 }
@@ -181,6 +191,21 @@ static void print_end(FILE *out, enum sim_stop stop, const struct trace_end *end
         fprintf(out, " note: %s\n", end->note);
 }
 
+/* What the counters hold at the end, those that were used. */
+static void print_counters(FILE *out, struct p4pmu *pmu)
+{
+    p4pmu_privilege(pmu, 0, 0, true);
+    for (unsigned i = 0; i < P4PMU_COUNTERS; i++) {
+        const struct p4pmu_counter_info *counter = p4pmu_counter(i);
+        uint64_t cccr = 0, count = p4pmu_count(pmu, i);
+        if (p4pmu_rdmsr(pmu, 0, counter->cccr_msr, &cccr) != P4PMU_OK || (!cccr && !count))
+            continue;
+        fprintf(out, " %s (0x%X, RDPMC %u) = %" PRIu64 " with %s (0x%X) = 0x%08" PRIX64 "\n",
+                counter->name, (unsigned)counter->msr, i, count, counter->cccr_name,
+                (unsigned)counter->cccr_msr, cccr);
+    }
+}
+
 static void print_summary(FILE *out, const struct sim_model *model, struct sim_bench *bench,
                           enum sim_stop stop, const struct trace_end *end)
 {
@@ -193,6 +218,7 @@ static void print_summary(FILE *out, const struct sim_model *model, struct sim_b
             (unsigned)model->params.core_mhz);
     print_end(out, stop, end);
     print_accesses(out, sim_bench_accesses(bench));
+    print_counters(out, sim_bench_pmu(bench));
 }
 
 /* ---- running -----------------------------------------------------------------------------------
@@ -249,14 +275,17 @@ static int open_and_run(const struct run_options *options, struct sim_model *mod
 {
     char error[512] = "";
     int status;
-    struct trace_source *source =
-        trace_open_live(&(struct trace_live_options){.argv = options->argv,
-                                                     .cpuid = sim_model_cpuid,
-                                                     .cpuid_context = model,
-                                                     .record_to = options->record,
-                                                     .long_mode = model->params.em64t,
-                                                     .any_program = true},
-                        error, &status);
+    struct trace_source *source;
+    if (options->recording)
+        source = trace_open_file(options->recording, error, &status);
+    else
+        source = trace_open_live(&(struct trace_live_options){.argv = options->argv,
+                                                              .cpuid = sim_model_cpuid,
+                                                              .cpuid_context = model,
+                                                              .record_to = options->record,
+                                                              .long_mode = model->params.em64t,
+                                                              .any_program = true},
+                                 error, &status);
     if (!source)
         return complain(status, "run", "%s", error);
     status = run(options, model, out, source);
