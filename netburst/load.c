@@ -8,11 +8,11 @@
  * is the published ideal. A load waits for older stores whose address (NO_STA) or, where it wants
  * their bytes, data (NO_STD) are not known, and until the commit of a store that has some of its
  * bytes but cannot forward them (PARTIAL_DATA, UNALGN_ADDR). Forwarding rule: same address, all
- * bytes inside the store (OPT-2002 rules 19, 20). A line with the same linear address bits 15:6 as
- * another cannot be in L1 together with it (64 K alias). Loads of a wrong path are loads like
- * others; those whose address nobody knows take the time of a hit and touch nothing (counted).
- * Where no page can be the walk finds nothing and the load is done. Loads past the caches:
- * uncached.c. Not modelled: 16 K partial aliases of stores.
+ * bytes inside the store (OPT-2002 rules 19, 20); from Prescott on also inside a dword of it. A
+ * line with the same linear address bits 15:6 as another cannot be in L1 together with it (64 K
+ * alias). Loads of a wrong path are loads like others; those whose address nobody knows take the
+ * time of a hit and touch nothing (counted). Where no page can be the walk finds nothing and the
+ * load is done. Loads past the caches: uncached.c. Not modelled: 16 K partial aliases of stores.
  */
 #include "machine.h"
 
@@ -96,11 +96,23 @@ static bool overlaps(const struct store *s, uint64_t linear, uint32_t size)
     return s->size && s->linear < linear + size && linear < s->linear + s->size;
 }
 
+/* May the store give the load its bytes? At the same address, and from Prescott on inside one of
+ * the store's dwords. */
+static bool forwards(const struct nb_machine *m, const struct store *s, uint64_t linear,
+                     uint32_t size)
+{
+    uint64_t offset = linear - s->linear;
+    if (linear < s->linear || offset + size > s->size)
+        return false;
+    return !offset ||
+           (m->p.forward_inside && (s->size == 4 || s->size == 8) && (offset & 3) + size <= 4);
+}
+
 static enum forward from_store(struct nb_machine *m, struct rob_entry *e, const struct store *s,
                                uint64_t linear, uint32_t size, nb_tick tick)
 {
     unsigned why = MOB_PARTIAL_DATA;
-    if (s->linear == linear && size <= s->size) {
+    if (forwards(m, s, linear, size)) {
         if (s->data_tick <= tick)
             return FORWARD_DONE;
         why = MOB_NO_STD;
@@ -288,8 +300,20 @@ nb_tick load_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick, nb
     return done;
 }
 
-/* A software prefetch brings a line into the L2; on a DTLB miss it is dropped (BOGGS04, before
- * Prescott). */
+/* The translation for a prefetch, NULL where it is not there or not there yet: it is dropped then.
+ * From Prescott on a miss starts a walk (BOGGS04), whose end moves *TICK. */
+static const struct tlb_entry *prefetch_translation(struct nb_machine *m, const struct rob_entry *e,
+                                                    uint64_t key, nb_tick *tick)
+{
+    struct tlb_entry *t = tlb_find(&m->dtlb, dtlb_key(e->lp, key));
+    if (!t && m->p.prefetch_walks) {
+        t = data_walk(m, e, key, *tick);
+        *tick = t->ready;
+    }
+    return t && t->ready <= *tick ? t : NULL;
+}
+
+/* A software prefetch brings a line into the L2. */
 void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
 {
     uint64_t linear;
@@ -298,9 +322,9 @@ void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
     if (!a || is_unmapped(m, e, a))
         return;
     uint64_t key = page_key(dyn_of(m, e)->in.process, linear);
-    const struct tlb_entry *t = tlb_find(&m->dtlb, dtlb_key(e->lp, key));
+    const struct tlb_entry *t = prefetch_translation(m, e, key, &tick);
     uint64_t physical = t ? (t->frame << 12) | (linear & 0xFFF) : 0;
-    if (!t || t->ready > tick || goes_past_caches(m, e->uop, linear, physical, a->size))
+    if (!t || goes_past_caches(m, e->uop, linear, physical, a->size))
         return;
     facts_of(m, dyn_of(m, e));
     l2_read(m, e->who, physical, tick, BUS_PREFETCH, &missed);

@@ -6,7 +6,8 @@
  * Physical frames are given out in order of first touch, so that a run is the same each time; page
  * tables of a process live in frames of their own. Two dependent loads (four in 64-bit mode) and a
  * fixed cost make a walk (model choice: the cost is not published); one walk at a time (BOGGS04: up
- * to Northwood a walk that misses blocks others). Not modelled: 4 MB pages, page faults.
+ * to Northwood a walk that misses blocks others, later it does not). Not modelled: 4 MB pages, page
+ * faults.
  */
 #include "machine.h"
 
@@ -199,12 +200,17 @@ static uint64_t table_entry(struct nb_machine *m, const struct table_form *form,
 nb_tick page_walk(struct nb_machine *m, unsigned who, uint64_t key, nb_tick tick, bool code)
 {
     const struct table_form *form = table_form(m, who);
+    nb_tick miss = NB_NEVER; /* when the first read that missed began */
     bool missed;
     post(m, who, P4PMU_EV_page_walk_type, code ? 1u << 1 : 1u << 0, 1);
     tick = max64(tick, m->walk_free);
-    for (unsigned level = form->levels; level-- > 0;)
+    for (unsigned level = form->levels; level-- > 0;) {
+        nb_tick begin = tick;
         tick = l2_read(m, who, table_entry(m, form, key, level), tick, BUS_READ, &missed);
+        if (missed && miss == NB_NEVER)
+            miss = begin;
+    }
     tick += 2 * (nb_tick)m->p.walk_clocks;
-    m->walk_free = tick;
+    m->walk_free = m->p.walks_overlap && miss < tick ? miss : tick;
     return tick;
 }

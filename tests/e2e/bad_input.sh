@@ -9,7 +9,7 @@ expect 2 "not several" "$P4SIM" stat --asm nop --trace x
 expect 2 "not both" "$P4SIM" stat --asm nop /bin/true
 expect 2 "expected a number from 1 to" "$P4SIM" stat --max-instructions 0 --asm nop
 expect 2 "empty event" "$P4SIM" stat -e instr_retired,,uops_retired --asm nop
-expect 2 "no model named 'nortwood'; there are cedar-mill, gallatin, northwood, northwood-ht, prescott" \
+expect 2 "no model named 'nortwood'; there are cedar-mill, cedar-mill-ht, gallatin, northwood" \
     "$P4SIM" stat -m nortwood --asm nop
 expect 3 "No such file" "$P4SIM" stat -m ./none.yaml --asm nop
 

@@ -198,6 +198,53 @@ static void an_indirect_branch_is_predicted_by_what_came_before(void **state)
     assert_true(indirect_mispredictions(prescott.params.indirect_entries) < 60);
 }
 
+/* A load of the third byte of what was just stored, in a chain. */
+static double store_to_byte_clocks(void)
+{
+    const struct item items[] = {
+        WRITE("\x89\x03", 4, 0x10000, 0, 0),        /* mov [ebx],eax */
+        READ("\x0f\xb6\x43\x02", 1, 0x10002, 0, 0), /* movzx eax, byte [ebx+2] */
+    };
+    return clocks_each(items, 2);
+}
+
+/* Boggs et al., figure 3: a byte inside the store's dword; before, the load waited for the store's
+ * commit, about the pipeline's length. */
+static void a_byte_inside_a_store_is_forwarded(void **state)
+{
+    (void)state;
+    double inside = store_to_byte_clocks();
+    prescott.params.forward_inside = 0;
+    double not_inside = store_to_byte_clocks();
+    prescott.params.forward_inside = 1;
+    if (inside > 12 || not_inside < inside + 3)
+        fail_msg("%.1f clocks inside a dword, %.1f without that", inside, not_inside);
+}
+
+/* Prefetches of new pages, then loads of them: with walks by prefetches the loads find their pages.
+ */
+static uint64_t prefetched_pages_clocks(uint32_t walks)
+{
+    static const struct item prefetch = READ("\x0f\x18\x0b", 1, 0x1000000, 4096, 0);
+    static const struct item load = READ("\x03\x03", 4, 0x1000000 - 8 * 4096, 4096, 0);
+    struct stream *s = calloc(1, sizeof *s);
+    prescott.params.prefetch_walks = walks;
+    stream_add(s, prefetch);
+    stream_add(s, load);
+    for (uint32_t i = 0; i < 100; i++)
+        stream_add(s, (struct item)PLAIN("\x31\xc0"));
+    stream_close(s, ITERATIONS);
+    uint64_t clocks = run(s).clocks;
+    prescott.params.prefetch_walks = 1;
+    return clocks;
+}
+
+static void a_prefetch_walks_the_page_tables(void **state)
+{
+    (void)state;
+    assert_true(2 * prefetched_pages_clocks(1) < prefetched_pages_clocks(0));
+}
+
 static int load_model(void **state)
 {
     (void)state;
@@ -219,6 +266,8 @@ int main(void)
         cmocka_unit_test(an_l2_hit_takes_23_clocks),
         cmocka_unit_test(a_misprediction_costs_more_than_the_pipeline_is_long),
         cmocka_unit_test(a_pattern_of_sixteen_branches_is_predicted),
+        cmocka_unit_test(a_byte_inside_a_store_is_forwarded),
+        cmocka_unit_test(a_prefetch_walks_the_page_tables),
         cmocka_unit_test(an_indirect_branch_is_predicted_by_what_came_before),
     };
     return cmocka_run_group_tests(tests, load_model, free_model);
