@@ -137,8 +137,6 @@ const char *sim_request_cannot_count(const struct sim_request *r)
         return event_reason(r->event, r->mask, r->model);
     if (!counts_absence && !r->usr && !r->os)
         return "neither USR nor OS is set: no privilege level is selected";
-    if (!counts_absence && !r->usr && p4pmu_event((enum p4pmu_event)r->event)->thread == P4PMU_TS)
-        return "only CPL 0 is selected, and the kernel's side is not simulated in this version";
     if (counts_absence)
         return NULL;
     if (!r->hyper_threading && needs_two(r->event, r->mask))

@@ -6,6 +6,7 @@
 #include "describe.h"
 #include "items.h"
 #include "names.h"
+#include "os_model.h"
 #include "request.h"
 
 #include <ctype.h>
@@ -46,6 +47,8 @@ static bool explain(const char *name)
             continue;
         printf("%s%s ", found ? "\n" : "", item_kind_one(items[i].kind));
         describe(stdout, &items[i]);
+        if (items[i].kind == ITEM_TOPIC && !strcmp(items[i].name, "os-model"))
+            os_model_print(stdout);
         found = true;
     }
     return found;

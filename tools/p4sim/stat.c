@@ -49,6 +49,11 @@ static const char help[] =
     "      --64                assemble as 64-bit code (models with EM64T)\n"
     "      --record FILE       also record the program's run\n"
     "      --max-instructions N  stop after N instructions\n"
+    "      --kernel            with the kernel's side of system calls, page faults and the timer\n"
+    "                          (p4sim explain os-model); the default when an event is of CPL 0 "
+    "alone\n"
+    "      --no-kernel         without it in any case\n"
+    "      --timer-hz N        ticks a simulated second (default 1000, 0 none)\n"
     "      --strict            RDMSR and WRMSR of the program fault, and RDPMC unless --rdpmc is "
     "given\n"
     "      --surroundings FILE  memory types of addresses, and another agent on the bus\n"
@@ -78,6 +83,9 @@ enum option_code {
     OPT_PASSES,
     OPT_REGION,
     OPT_PER_PROCESS,
+    OPT_KERNEL,
+    OPT_NO_KERNEL,
+    OPT_TIMER_HZ,
     OPT_STRICT,
     OPT_RDPMC,
     OPT_PEBS_ENABLE,
@@ -105,6 +113,9 @@ static const struct option long_options[] = {
     {"passes", required_argument, NULL, OPT_PASSES},
     {"region", required_argument, NULL, OPT_REGION},
     {"per-process", no_argument, NULL, OPT_PER_PROCESS},
+    {"kernel", no_argument, NULL, OPT_KERNEL},
+    {"no-kernel", no_argument, NULL, OPT_NO_KERNEL},
+    {"timer-hz", required_argument, NULL, OPT_TIMER_HZ},
     {"strict", no_argument, NULL, OPT_STRICT},
     {"rdpmc", no_argument, NULL, OPT_RDPMC},
     {"pebs-enable", required_argument, NULL, OPT_PEBS_ENABLE},
@@ -216,6 +227,12 @@ static int take_flag(struct stat_options *options, int code)
     case OPT_PER_PROCESS:
         options->per_process = true;
         return GO_ON;
+    case OPT_KERNEL:
+        options->kernel = STAT_KERNEL_ON;
+        return GO_ON;
+    case OPT_NO_KERNEL:
+        options->kernel = STAT_KERNEL_OFF;
+        return GO_ON;
     case OPT_STRICT:
         options->access.strict = true;
         return GO_ON;
@@ -274,6 +291,10 @@ static int take_option(struct stat_options *options, bool *given, int code, cons
         return status;
     case OPT_REGION:
         return take_region(options, text);
+    case OPT_TIMER_HZ:
+        status = take_number("timer-hz", text, 0, 1000000, &value);
+        options->timer_hz = (uint32_t)value;
+        return status;
     case OPT_PEBS_ENABLE:
     case OPT_MATRIX:
         return take_replay(options, code, text);
@@ -346,6 +367,15 @@ static bool model_is_known(const char *name)
     return known;
 }
 
+/* Counts of CPL 0 alone need somebody who runs there. */
+static void choose_kernel(const struct stat_options *options, struct stat_result *result)
+{
+    result->kernel.on = options->kernel == STAT_KERNEL_ON;
+    result->kernel.timer_hz = options->timer_hz;
+    for (size_t i = 0; i < result->row_count && options->kernel == STAT_KERNEL_WHEN_ASKED; i++)
+        result->kernel.on |= result->rows[i].request.os && !result->rows[i].request.usr;
+}
+
 static int prepare(const struct stat_options *options, struct stat_result *result)
 {
     char error[512];
@@ -366,6 +396,7 @@ static int prepare(const struct stat_options *options, struct stat_result *resul
             return complain(EXIT_USAGE, "stat", "%s", error);
     }
     result->source = options->source;
+    choose_kernel(options, result);
     name_run(options, result->what, sizeof result->what);
     return stat_plan(options, result);
 }
@@ -419,7 +450,8 @@ static int report(FILE *out, const struct stat_options *options, const struct st
 
 int command_stat(int argc, char **argv)
 {
-    struct stat_options options = {.model = P4SIM_DEFAULT_MODEL, .passes = 2};
+    struct stat_options options = {
+        .model = P4SIM_DEFAULT_MODEL, .passes = 2, .timer_hz = SIM_TIMER_HZ};
     int status = take_options(&options, argc, argv);
     if (status != GO_ON)
         return status;

@@ -9,6 +9,7 @@
 enum { STAT_EVENTS = 64, STAT_REGIONS = 32 };
 
 enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
+enum stat_kernel { STAT_KERNEL_WHEN_ASKED, STAT_KERNEL_ON, STAT_KERNEL_OFF };
 enum stat_source { STAT_PROGRAM, STAT_TRACE, STAT_SNIPPET };
 
 struct stat_options {
@@ -20,6 +21,8 @@ struct stat_options {
     uint64_t max_instructions;
     const char *surroundings; /* file, or NULL */
     unsigned passes;          /* most runs over the same instructions */
+    enum stat_kernel kernel;  /* WHEN_ASKED: when an event is of CPL 0 alone */
+    uint32_t timer_hz;        /* of the kernel */
     struct sim_replay_registers replay;
     enum stat_source source;
     char *const *argv; /* STAT_PROGRAM */
@@ -61,6 +64,7 @@ struct stat_part {
 };
 
 struct stat_result {
+    struct sim_kernel_options kernel; /* what ran at CPL 0 */
     struct sim_model model;
     char what[512]; /* the program, recording or snippet as the user named it */
     enum stat_source source;

@@ -159,6 +159,9 @@ bool stat_print_json(FILE *out, const struct stat_options *options,
         add_parts(root, result);
     json_object_set_new(root, "program_end", end_json(result));
     json_object_set_new(root, "machine", statistics_json(&result->stats));
+    json_object_set_new(root, "kernel", json_boolean(result->kernel.on));
+    if (result->kernel.on)
+        json_object_set_new(root, "timer_hz", json_integer(result->kernel.timer_hz));
     json_object_set_new(root, "core_mhz", json_integer(result->model.params.core_mhz));
     json_object_set_new(
         root, "simulated_seconds",

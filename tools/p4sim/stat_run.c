@@ -132,6 +132,18 @@ static struct trace_source *source_of(const struct stat_options *options,
 /* ---- one pass ----------------------------------------------------------------------------------
  */
 
+static const char *why_not_counted(const struct sim_request *request,
+                                   const struct sim_kernel_options *kernel)
+{
+    const char *reason = sim_request_cannot_count(request);
+    bool per_thread = request->event != P4PMU_NONE &&
+                      p4pmu_event((enum p4pmu_event)request->event)->thread == P4PMU_TS;
+    if (!reason && per_thread && !request->usr && !kernel->on &&
+        !(request->compare && request->complement))
+        reason = "only CPL 0 is selected, and --no-kernel leaves nothing that runs there";
+    return reason;
+}
+
 static bool read_rows(struct sim_bench *bench, struct stat_result *result, size_t pass,
                       char error[512])
 {
@@ -143,7 +155,7 @@ static bool read_rows(struct sim_bench *bench, struct stat_result *result, size_
         struct stat_row *row = &result->rows[p->members[i]];
         if (!sim_read(sim_bench_pmu(bench), &row->slot, &row->count, error))
             return false;
-        row->why_not = sim_request_cannot_count(&row->request);
+        row->why_not = why_not_counted(&row->request, &result->kernel);
         row->counted = !row->why_not;
     }
     return true;
@@ -212,6 +224,7 @@ static int run_bench(const struct stat_options *options, struct stat_result *res
     bool show = !options->no_progress && isatty(STDERR_FILENO);
     if (!sim_program(sim_bench_pmu(bench), &result->passes[pass].plan, error))
         return complain(EXIT_USAGE, "stat", "%s", error);
+    sim_bench_kernel(bench, &result->kernel);
     sim_bench_access_rules(bench, &options->access);
     if (!stat_divide(options, &result->passes[pass], bench))
         return complain(EXIT_MACHINE, "stat", "out of memory");

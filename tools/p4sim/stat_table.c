@@ -133,6 +133,20 @@ static void print_end(FILE *out, const struct stat_result *result)
         fprintf(out, " note: %s\n", end->note);
 }
 
+static void print_kernel(FILE *out, const struct stat_result *result)
+{
+    char interrupts[32], faults[32], clocks[32];
+    if (!result->kernel.on)
+        return;
+    grouped(result->stats.interrupts, interrupts);
+    grouped(result->stats.page_faults, faults);
+    grouped(result->stats.handler_clocks, clocks);
+    fprintf(out,
+            " with the model's kernel (p4sim explain os-model): %s interrupts and %s page faults "
+            "took %s clocks\n",
+            interrupts, faults, clocks);
+}
+
 static void print_speed(FILE *out, const struct stat_result *result)
 {
     char clocks[32], instructions[32];
@@ -217,6 +231,7 @@ void stat_print_table(FILE *out, const struct stat_options *options,
                 result->split);
     print_trouble(out, result);
     print_end(out, result);
+    print_kernel(out, result);
     print_speed(out, result);
     if (options->statistics) {
         print_statistics(out, &result->stats);
