@@ -116,7 +116,8 @@ static bool breaks_dependence(const cs_insn *insn)
     case X86_INS_PCMPEQD:
         return x86->op_count == 2 && x86->operands[0].type == X86_OP_REG &&
                x86->operands[1].type == X86_OP_REG &&
-               x86->operands[0].reg == x86->operands[1].reg && !is_narrow(x86->operands[0].reg);
+               x86->operands[0].reg == x86->operands[1].reg && !is_narrow(x86->operands[0].reg) &&
+               !within(x86->operands[0].reg, X86_REG_MM0, X86_REG_MM7);
     default:
         return false;
     }
@@ -232,6 +233,9 @@ static void add_special(struct effects *effects, const cs_insn *insn)
     }
     switch (insn->id) {
     case X86_INS_LDMXCSR:
+        effects->reads |= EFFECT_ALL_XMM | EFFECT_X87; /* they stay as they are */
+        effects->writes |= EFFECT_ALL_XMM | EFFECT_X87;
+        break;
     case X86_INS_FXRSTOR:
         effects->writes |= EFFECT_ALL_XMM | EFFECT_X87;
         break;
@@ -292,7 +296,13 @@ static void add_operands(struct effects *effects, const cs_insn *insn)
                               set_of(operand->mem.segment);
         else if (operand->type == X86_OP_REG && i > 0)
             effects->reads |= set_of(operand->reg);
-        if (operand->type != X86_OP_REG || !(effects->writes & set_of(operand->reg)))
+        if (operand->type != X86_OP_REG)
+            continue;
+        if (within(operand->reg, X86_REG_MM0, X86_REG_MM7)) { /* the unit changes its state */
+            effects->reads |= EFFECT_X87;
+            effects->writes |= EFFECT_X87;
+        }
+        if (!(effects->writes & set_of(operand->reg)))
             continue;
         if (is_narrow(operand->reg) ||
             ((set_of(operand->reg) & EFFECT_ALL_XMM) && !replaces_xmm(insn)))

@@ -7,11 +7,11 @@
  * Operands in memory are those of the instruction's access recipe, so what is executed and what is
  * reported as accessed cannot differ.
  *
- * Not interpreted: MMX, far transfers, segment registers, system instructions, flags as a
- * whole (pushf, popf), 16-bit addresses and 16-bit branches, and whatever would fault.
- * Flags that the manual leaves undefined are given as AMD processors of the Zen family leave them,
- * but for those after a division, which stay (model choice: that is where they could be compared).
- * F3 0F BC is bsf as on the Pentium 4, which has no tzcnt; compilers write it where both agree.
+ * Not interpreted: far transfers, segment registers, system instructions, 16-bit addresses and
+ * 16-bit branches, and whatever would fault. Flags that the manual leaves undefined are given as
+ * AMD processors of the Zen family leave them, but for those after a division, which stay (model
+ * choice: that is where they could be compared). F3 0F BC is bsf as on the Pentium 4, which has no
+ * tzcnt; compilers write it where both agree.
  */
 #ifndef TRACES_INTERPRET_H
 #define TRACES_INTERPRET_H
@@ -95,6 +95,8 @@ void interpret_decode(const struct recipe *recipe, struct interpret_op *op);
 enum interpret_prefix { PREFIX_NONE, PREFIX_66, PREFIX_F3, PREFIX_F2, PREFIX_KINDS };
 void interpret_decode_sse(struct interpret_op *op, enum interpret_prefix prefix, uint8_t opcode,
                           uint8_t immediate);
+/* Opcodes after 0F without mandatory prefix, on MMX registers. */
+void interpret_decode_mmx(struct interpret_op *op, uint8_t opcode, uint8_t immediate);
 /* Opcodes D8 to DF with ModRM taken, and 9B. */
 void interpret_decode_x87(struct interpret_op *op, uint8_t opcode, const struct recipe *recipe);
 

@@ -357,6 +357,11 @@ static void decode_fixed(struct cursor *cursor, struct interpret_op *op, uint8_t
     case 0x99:
         set(op, interpret_cdq, 0);
         break;
+    case 0x9c:
+    case 0x9d:
+        set(op, opcode == 0x9c ? interpret_pushf : interpret_popf, 0);
+        op->size = stack_size(cursor);
+        break;
     case 0x9e:
     case 0x9f:
         set(op, opcode == 0x9e ? interpret_sahf : interpret_lahf, 0);
@@ -485,8 +490,12 @@ static bool decode_two_byte_integer(struct cursor *cursor, struct interpret_op *
             set(op, interpret_nop, 0);
         cursor->rep = 0;
         return true;
-    case 0xae: /* lfence, mfence, sfence */
+    case 0xae: /* ldmxcsr, stmxcsr, lfence, mfence, sfence */
         take_modrm(cursor, op);
+        if (op->memory && (cursor->digit == 2 || cursor->digit == 3) && !cursor->operand_16) {
+            set(op, cursor->digit == 2 ? interpret_ldmxcsr : interpret_stmxcsr, 0);
+            op->uses_xmm = true;
+        }
         if (!op->memory && cursor->digit >= 5 && !cursor->operand_16)
             set(op, interpret_nop, 0);
         return true;
@@ -623,7 +632,7 @@ void interpret_decode(const struct recipe *recipe, struct interpret_op *op)
     uint8_t opcode;
 
     *op = (struct interpret_op){.length = recipe->length, .wide = cursor.wide};
-    if (recipe->kind != RECIPE_PLAIN || !take_prefixes(&cursor))
+    if ((recipe->kind != RECIPE_PLAIN && recipe->kind != RECIPE_PUSHF) || !take_prefixes(&cursor))
         return;
     opcode = take(&cursor);
     if (opcode == 0x0f)

@@ -98,6 +98,49 @@ interpret_float_fn *interpret_float(enum interpret_prefix prefix, uint8_t opcode
     return NULL;
 }
 
+/* Each predicate of a compare into a mask is an instruction of its own to the assembler. */
+#define PREDICATE(name, number)                                                                    \
+    static void name##_##number(union interpret_xmm *destination,                                  \
+                                const union interpret_xmm *source, uint32_t *mxcsr)                \
+    {                                                                                              \
+        uint32_t host;                                                                             \
+        __asm__(UNDER_MXCSR(#name " $" #number ", %%xmm1, %%xmm0")                                 \
+                : [a] "+m"(*destination), [mxcsr] "+m"(*mxcsr), [host] "=m"(host)                  \
+                : [b] "m"(*source)                                                                 \
+                : "xmm0", "xmm1");                                                                 \
+    }
+#define PREDICATES(name)                                                                           \
+    PREDICATE(name, 0)                                                                             \
+    PREDICATE(name, 1)                                                                             \
+    PREDICATE(name, 2)                                                                             \
+    PREDICATE(name, 3)                                                                             \
+    PREDICATE(name, 4)                                                                             \
+    PREDICATE(name, 5)                                                                             \
+    PREDICATE(name, 6)                                                                             \
+    PREDICATE(name, 7)
+/* clang-format off */
+PREDICATES(cmpps)
+PREDICATES(cmppd)
+PREDICATES(cmpss)
+PREDICATES(cmpsd)
+/* clang-format on */
+
+interpret_float_fn *interpret_float_predicate(enum interpret_prefix prefix, unsigned predicate)
+{
+#define OF_EACH(name)                                                                              \
+    {                                                                                              \
+        name##_0, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6, name##_7             \
+    }
+    static interpret_float_fn *const functions[PREFIX_KINDS][8] = {
+        [PREFIX_NONE] = OF_EACH(cmpps),
+        [PREFIX_66] = OF_EACH(cmppd),
+        [PREFIX_F3] = OF_EACH(cmpss),
+        [PREFIX_F2] = OF_EACH(cmpsd),
+    };
+
+    return predicate < 8 ? functions[prefix][predicate] : NULL;
+}
+
 #define COMPARE(name)                                                                              \
     static uint32_t name(union interpret_xmm a, union interpret_xmm b, uint32_t *mxcsr)            \
     {                                                                                              \
@@ -171,6 +214,13 @@ uint64_t interpret_float_to_integer(enum interpret_prefix prefix, uint8_t opcode
 }
 
 #else
+
+interpret_float_fn *interpret_float_predicate(enum interpret_prefix prefix, unsigned predicate)
+{
+    (void)prefix;
+    (void)predicate;
+    return NULL;
+}
 
 interpret_float_fn *interpret_float(enum interpret_prefix prefix, uint8_t opcode)
 {

@@ -3,8 +3,8 @@
  * MXCSR) are those of the host's own instruction, executed on the program's operands under the
  * program's MXCSR; on hosts without SSE2 nothing is found.
  *
- * Not here: the approximations rcp and rsqrt (they differ from processor to processor), compares
- * into masks, packed conversions.
+ * Not here: the approximations rcp and rsqrt (they differ from processor to processor) and
+ * conversions between MMX and XMM registers.
  */
 #ifndef TRACES_INTERPRET_FLOAT_H
 #define TRACES_INTERPRET_FLOAT_H
@@ -13,6 +13,9 @@
 
 /* All exceptions must be masked in *mxcsr. NULL: none with this opcode. */
 interpret_float_fn *interpret_float(enum interpret_prefix prefix, uint8_t opcode);
+
+/* cmpps, cmppd, cmpss, cmpsd (0F C2) with this predicate. */
+interpret_float_fn *interpret_float_predicate(enum interpret_prefix prefix, unsigned predicate);
 
 /* cvtsi2ss, cvtsi2sd (0F 2A) of an integer of 64 bits, the source's first lane. */
 interpret_float_fn *interpret_float_from_quad(enum interpret_prefix prefix);

@@ -71,6 +71,12 @@ interpret_fn interpret_div;
 interpret_fn interpret_bit_test;
 interpret_fn interpret_bit_scan;
 
+/* interpret_control.c */
+interpret_fn interpret_pushf;
+interpret_fn interpret_popf;
+interpret_fn interpret_ldmxcsr;
+interpret_fn interpret_stmxcsr;
+
 /* interpret_string.c */
 interpret_fn interpret_string;
 

@@ -332,6 +332,8 @@ static void decode_float(struct interpret_op *op, enum interpret_prefix prefix, 
     op->bytes = float_bytes(prefix, opcode);
     if (opcode == 0x2a && integer_size(op) == 8)
         op->arithmetic = interpret_float_from_quad(prefix);
+    else if (opcode == 0xc2)
+        op->arithmetic = interpret_float_predicate(prefix, (unsigned)op->immediate);
     else
         op->arithmetic = interpret_float(prefix, opcode);
     if (op->arithmetic) {
@@ -365,5 +367,7 @@ void interpret_decode_sse(struct interpret_op *op, enum interpret_prefix prefix,
         decode_vector(op, prefix, opcode, immediate);
     if (!op->run)
         decode_float(op, prefix, opcode);
+    if (!op->run && prefix == PREFIX_NONE)
+        interpret_decode_mmx(op, opcode, immediate);
     op->uses_xmm = op->run != NULL;
 }

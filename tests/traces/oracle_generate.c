@@ -206,6 +206,10 @@ static void arrange(struct maker *maker)
         fix(maker, 7, place(maker));
         fix(maker, 1, chance(maker->random, 4) ? chance(maker->random, maker->wide ? 9 : 17) : 0);
     }
+    if (says(maker, "flags")) {
+        uint32_t flags = (any(maker->random) & 0xcd5) | 0x202;
+        memcpy(state->memory + state->gpr[ESP] - ORACLE_DATA, &flags, 4);
+    }
     if (says(maker, "return"))
         put_target(maker, state->gpr[ESP]);
     if (says(maker, "divide") && chance(maker->random, 8)) {
@@ -376,6 +380,8 @@ static bool put_word(struct maker *maker, const char *word, size_t length)
         put_modrm(maker, word[1], length > 2 ? word[2] : 0);
     else if (!strncmp(word, "ib", length))
         put(maker, edge(maker->random) & 0xff, 1);
+    else if (!strncmp(word, "predicate", length))
+        put(maker, chance(maker->random, 8), 1);
     else if (!strncmp(word, "iw", length))
         put(maker, edge(maker->random) & 0xffff, 2);
     else if (!strncmp(word, "iz", length))
@@ -411,9 +417,13 @@ static void put_instruction(struct maker *maker)
     }
 }
 
-/* An indirect branch finds the target in its operand. */
+/* An indirect branch finds the target in its operand, ldmxcsr a value without reserved bits. */
 static void aim(struct maker *maker)
 {
+    if (says(maker, "mxcsr")) {
+        uint32_t value = any(maker->random) & 0xffff;
+        memcpy(maker->state->memory + maker->address - ORACLE_DATA, &value, 4);
+    }
     if (!says(maker, "target"))
         return;
     if (maker->in_memory)
