@@ -236,11 +236,17 @@ struct interpret_page *interpret_memory_put(struct interpret_memory *memory, uin
                                             unsigned offset, const uint8_t *bytes, unsigned count)
 {
     struct interpret_page *page = page_of(memory, number);
+    uint8_t now[INTERPRET_PAGE_BYTES];
 
     if (!page)
         return NULL;
     if (!page->seen)
         memset(page->bytes, 0, sizeof page->bytes);
+    if (memory->watch) {
+        memcpy(now, page->bytes, sizeof now);
+        memcpy(now + offset, bytes, count);
+        see(memory, page, now);
+    }
     if (page->generation != memory->generation)
         page->writable = page->dirty = false;
     memcpy(page->bytes + offset, bytes, count);
@@ -255,6 +261,8 @@ void interpret_memory_unmap(struct interpret_memory *memory, uint64_t number)
 
     if (!page)
         return;
+    if (memory->watch && page->seen)
+        memory->watch(memory->watcher, number, page->bytes, NULL);
     page->generation = 0;
     page->seen = false;
 }

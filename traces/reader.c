@@ -50,6 +50,7 @@ struct reader {
     struct entries pages, checkpoints, logs;
     struct kept kept[KEPT];
     uint64_t uses;
+    char *header_text;
     struct trace_info info;
     ZSTD_DCtx *zstd;
     size_t stored_capacity;
@@ -239,6 +240,11 @@ static bool read_header_text(struct reader *reader, uint8_t *header)
                     stream_get64(all + STREAM_HEADER_FIXED + text_bytes)) {
         fail(reader, "offset 0: the header does not match its checksum: damaged");
         good = false;
+    }
+    if (good) {
+        all[STREAM_HEADER_FIXED + text_bytes] = 0;
+        reader->header_text = strdup((char *)all + STREAM_HEADER_FIXED);
+        good = reader->header_text != NULL;
     }
     if (good &&
         !each_line(reader, (char *)all + STREAM_HEADER_FIXED, text_bytes, take_header_line)) {
@@ -475,6 +481,8 @@ static bool note(struct reader *reader, struct entry entry)
 
     if (last && entry.position <= last->position)
         return true; /* passed already */
+    reader->info.checkpoints +=
+        entry.kind == READER_CHECKPOINT && (!last || entry.first != last->first);
     if (entry.kind == READER_PAGES ? entry.first == expected : entry.first >= expected)
         return add_entry(reader, entries, entry);
     fail(reader, "offset %llu: a chunk \"%.4s\" begins with %llu, expected %llu: damaged",
@@ -759,6 +767,11 @@ const struct trace_info *reader_info(const struct reader *reader)
     return &reader->info;
 }
 
+const char *reader_header_text(const struct reader *reader)
+{
+    return reader->header_text;
+}
+
 double reader_share_done(const struct reader *reader)
 {
     return reader->file_bytes ? (double)reader->position / (double)reader->file_bytes : 1.0;
@@ -783,6 +796,7 @@ void reader_close(struct reader *reader)
     ZSTD_freeDCtx(reader->zstd);
     for (unsigned i = 0; i < KEPT; i++)
         free(reader->kept[i].raw);
+    free(reader->header_text);
     free(reader->pages.list);
     free(reader->checkpoints.list);
     free(reader->logs.list);

@@ -48,6 +48,9 @@ bool reader_checkpoint(struct reader *reader, size_t number, uint64_t instructio
                        struct reader_chunk *chunk);
 void reader_seek_log(struct reader *reader, uint64_t instruction);
 
+/* The header's lines, as they stand in the file. */
+const char *reader_header_text(const struct reader *reader);
+
 /* What header and, once read, trailer say. */
 const struct trace_info *reader_info(const struct reader *reader);
 

@@ -7,10 +7,11 @@
 #include <string.h>
 
 enum {
-    LOG_BYTES = 1 << 16,        /* of a chunk, unpacked: more gains little */
-    CHECKPOINT_EVERY = 1 << 22, /* instructions: a fraction of a second of replay */
-    CHECKPOINT_SHARE = 64,      /* instructions per byte of checkpoint: an eighth of a bit each */
-    PATCH_BYTES_MAX = 2048,     /* larger changes are written as a new content of the page */
+    CHUNK_INSTRUCTIONS = 1 << 16, /* what a recording that is killed loses; model choice */
+    LOG_BYTES = 1 << 16,          /* of a chunk, unpacked: more gains little */
+    CHECKPOINT_EVERY = 1 << 22,   /* instructions: a fraction of a second of replay */
+    CHECKPOINT_SHARE = 64,        /* instructions per byte of checkpoint: an eighth of a bit each */
+    PATCH_BYTES_MAX = 2048,       /* larger changes are written as a new content of the page */
 };
 
 struct known_thread {
@@ -36,8 +37,9 @@ struct recorder {
     uint64_t chunk_first;        /* those before this chunk */
     uint64_t run;                /* interpreted instructions not yet in the log */
     uint64_t chunk_instructions; /* at most */
-    uint64_t checkpoint_every, last_checkpoint, next_checkpoint;
-    uint64_t log_page;                     /* page numbers are written as differences */
+    uint64_t checkpoint_every, next_checkpoint;
+    uint64_t checkpoint_share; /* at least that many instructions per byte of checkpoint, or 0 */
+    uint64_t log_page;         /* page numbers are written as differences */
     const struct interpret_state *running; /* the interpreted thread's, or NULL */
     uint16_t thread, process;
     bool anyone; /* thread and process are in the log */
@@ -345,8 +347,7 @@ static void write_state(struct recorder *recorder)
     checkpoint_record(&checkpoint, RECORD_COMPLETE);
     write_checkpoint(&checkpoint);
     free(checkpoint.records.bytes);
-    recorder->last_checkpoint = recorder->instructions;
-    recorder->next_checkpoint = CHECKPOINT_SHARE * checkpoint.bytes;
+    recorder->next_checkpoint = recorder->checkpoint_share * checkpoint.bytes;
     if (recorder->next_checkpoint < recorder->checkpoint_every)
         recorder->next_checkpoint = recorder->checkpoint_every;
     recorder->next_checkpoint += recorder->instructions;
@@ -418,21 +419,33 @@ void recorder_at(struct recorder *recorder, uint16_t thread, uint16_t process,
     recorder->running = NULL;
 }
 
+void recorder_result(struct recorder *recorder, uint16_t thread, uint16_t process,
+                     const struct interpret_state *before, const struct interpret_state *after)
+{
+    struct known_thread *now = known(recorder, thread);
+
+    if (!now)
+        return;
+    recorder_resume(recorder, thread, process, before);
+    recorder->running = NULL;
+    begin_record(recorder, RECORD_NATIVE);
+    stream_put_state(&recorder->log, before, after);
+    now->state = *after;
+    end_instruction(recorder, &now->state);
+}
+
 void recorder_native(struct recorder *recorder, uint16_t thread, uint16_t process,
                      const struct recipe_registers *start, const struct recipe_registers *after)
 {
-    struct known_thread *now = known(recorder, thread);
+    const struct known_thread *now = known(recorder, thread);
     struct interpret_state begin, end;
 
     if (!now)
         return;
-    recorder_at(recorder, thread, process, start);
     begin = end = now->state;
+    begin.registers = *start;
     end.registers = *after;
-    begin_record(recorder, RECORD_NATIVE);
-    stream_put_state(&recorder->log, &begin, &end);
-    now->state = end;
-    end_instruction(recorder, &now->state);
+    recorder_result(recorder, thread, process, &begin, &end);
 }
 
 void recorder_interrupt(struct recorder *recorder, uint64_t ip)
@@ -497,8 +510,25 @@ void recorder_gone(struct recorder *recorder, uint16_t process)
 /* ---- beginning and end -------------------------------------------------------------------------
  */
 
+/* The lines of another header that are still true. */
+static void header_like(const char *like, struct stream_buffer *text)
+{
+    for (size_t length; *like; like += length) {
+        length = strcspn(like, "\n");
+        length += like[length] == '\n';
+        if (strncmp(like, "made_by=", 8) != 0 && strncmp(like, "source=", 7) != 0)
+            stream_put_bytes(text, like, length);
+    }
+}
+
 static void header_text(const struct recorder_options *options, struct stream_buffer *text)
 {
+    if (options->like) {
+        header_like(options->like, text);
+        writer_text(text, "made_by", TRACES_MADE_BY);
+        writer_text(text, "source", options->source);
+        return;
+    }
     writer_text(text, "architecture", "ia32");
     writer_text(text, "made_by", TRACES_MADE_BY);
     writer_text(text, "source", options->source);
@@ -529,10 +559,11 @@ struct recorder *recorder_open(const struct recorder_options *options, char erro
     }
     recorder->checkpoint_every =
         options->checkpoint_every ? options->checkpoint_every : CHECKPOINT_EVERY;
+    recorder->checkpoint_share = options->checkpoint_every ? 0 : CHECKPOINT_SHARE;
     recorder->next_checkpoint = recorder->checkpoint_every;
-    recorder->chunk_instructions = recorder->checkpoint_every < STREAM_CHUNK_INSTRUCTIONS
+    recorder->chunk_instructions = recorder->checkpoint_every < CHUNK_INSTRUCTIONS
                                        ? recorder->checkpoint_every
-                                       : STREAM_CHUNK_INSTRUCTIONS;
+                                       : CHUNK_INSTRUCTIONS;
     return recorder;
 }
 

@@ -26,6 +26,7 @@ struct recorder_options {
     const char *model;         /* whose CPUID it saw, or NULL */
     const char *source;        /* "live", or how else the instructions came */
     uint64_t checkpoint_every; /* instructions; 0: the usual number */
+    const char *like;          /* instead of argv and model: header text of another recording */
 };
 
 struct recorder *recorder_open(const struct recorder_options *options, char error[512]);
@@ -59,7 +60,12 @@ void recorder_changed(struct recorder *recorder, const struct interpret_state *b
 /* An instruction of the interpreted thread was executed. */
 void recorder_interpreted(struct recorder *recorder);
 
-/* THREAD executed an instruction that began with the registers START and left AFTER. */
+/* THREAD executed an instruction that led from the state BEFORE to AFTER, in ways only known by
+ * having been there. */
+void recorder_result(struct recorder *recorder, uint16_t thread, uint16_t process,
+                     const struct interpret_state *before, const struct interpret_state *after);
+/* Likewise, with the XMM and x87 registers left as they were: it began with the registers START and
+ * left AFTER. */
 void recorder_native(struct recorder *recorder, uint16_t thread, uint16_t process,
                      const struct recipe_registers *start, const struct recipe_registers *after);
 

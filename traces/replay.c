@@ -99,6 +99,10 @@ static bool interpret(struct replay *replay, struct trace_instruction *out)
     uint64_t ip = registers->ip, flags = registers->flags;
     unsigned count = 0;
 
+    if (replay->copy && replay->moved)
+        recorder_resume(replay->copy, replay->thread, replay->space->process,
+                        &replay->machine.state);
+    replay->moved = false;
     if (!interpret_step(&replay->machine, &replay->entry->op, &replay->entry->recipe, out->access,
                         &count))
         return replay_damaged(replay,
@@ -110,6 +114,8 @@ static bool interpret(struct replay *replay, struct trace_instruction *out)
     out->access_count = (uint8_t)count;
     out->repetitions = replay->machine.repetitions;
     fill_in(replay, ip, flags, out);
+    if (replay->copy)
+        recorder_interpreted(replay->copy);
     return true;
 }
 
@@ -123,9 +129,12 @@ static uint64_t count_register(const struct recipe *recipe,
 static bool take_result(struct replay *replay, struct trace_instruction *out)
 {
     const struct recipe *recipe = &replay->entry->recipe;
-    struct recipe_registers *registers = &replay->machine.state.registers, before = *registers;
+    const struct recipe_registers *registers = &replay->machine.state.registers;
+    const struct interpret_state start = replay->machine.state;
+    const struct recipe_registers before = start.registers;
 
     replay->native = false;
+    replay_moves(replay);
     if (!stream_get_state(&replay->log, &replay->machine.state))
         return replay_damaged(replay, "not a state: damaged");
     out->access_count = (uint8_t)recipe_accesses(recipe, &before, out->access);
@@ -134,6 +143,9 @@ static bool take_result(struct replay *replay, struct trace_instruction *out)
         out->repetitions =
             (uint32_t)(count_register(recipe, &before) - count_register(recipe, registers));
     fill_in(replay, before.ip, before.flags, out);
+    if (replay->copy)
+        recorder_result(replay->copy, replay->thread, replay->space->process, &start,
+                        &replay->machine.state);
     return true;
 }
 
@@ -231,7 +243,7 @@ static void keep_registers(struct replay *replay)
     replay->before.flags = now->flags;
 }
 
-static enum trace_result replay_next(struct trace_source *source, struct trace_instruction *out)
+enum trace_result replay_advance(struct trace_source *source, struct trace_instruction *out)
 {
     struct replay *replay = replay_of(source);
 
@@ -408,7 +420,7 @@ static void replay_close(struct trace_source *source)
 }
 
 static const struct trace_source_ops replay_ops = {
-    .next = replay_next,
+    .next = replay_advance,
     .code_at = replay_code_at,
     .state = replay_state,
     .registers_before = replay_registers_before,
@@ -480,7 +492,7 @@ struct trace_source *trace_open_file_at(const char *path, uint64_t instruction, 
         return source;
     if (go_to_checkpoint(replay, instruction))
         while (replay->executed < instruction &&
-               (result = replay_next(source, &skipped)) == TRACE_OK)
+               (result = replay_advance(source, &skipped)) == TRACE_OK)
             continue;
     if (!source->error[0] && result == TRACE_OK)
         return source;

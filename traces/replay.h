@@ -10,6 +10,7 @@
 
 #include "objects.h"
 #include "reader.h"
+#include "recorder.h"
 #include "space.h"
 #include "wrong_path.h"
 
@@ -57,7 +58,9 @@ struct replay {
     struct wrong_path *wrong;       /* or NULL */
     bool on_wrong_path;
     uint16_t delivered_thread, delivered_process;
-    bool left; /* the state it left is not the machine's any more, but this: */
+    struct recorder *copy; /* who writes down what is replayed, or NULL */
+    bool moved;            /* the copy does not know the current thread's state */
+    bool left;             /* the state it left is not the machine's any more, but this: */
     struct interpret_state left_state;
 };
 
@@ -71,6 +74,12 @@ enum replay_step {
 
 /* Reads on in the log by one record, or to the next chunk. */
 enum replay_step replay_log(struct replay *replay);
+
+/* The next instruction that is asked for; trace_source_ops.next. */
+enum trace_result replay_advance(struct trace_source *source, struct trace_instruction *out);
+
+/* Something from outside is about to change the current thread's state, or to take its turn. */
+void replay_moves(struct replay *replay);
 
 /* Frees an address space. */
 void replay_drop(struct replay *replay, struct space *space);

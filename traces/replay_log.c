@@ -116,6 +116,8 @@ static bool read_process(struct replay *replay)
     if (!space || !(space->memory = interpret_memory_new(&backing, NULL)))
         return replay_damaged(replay, "no memory for another process");
     space->mode = mode == 64 ? RECIPE_64 : RECIPE_32;
+    if (replay->copy)
+        recorder_process(replay->copy, space->process, mode, space->memory, &space->pages);
     return true;
 }
 
@@ -134,6 +136,8 @@ static bool read_gone(struct replay *replay)
 
     if (!get_process(replay, &space))
         return false;
+    if (replay->copy)
+        recorder_gone(replay->copy, space->process);
     if (replay->last && replay->last->process == space->process)
         replay->leaving = space;
     else
@@ -223,6 +227,8 @@ static bool read_code_record(struct replay *replay)
 
     if (!get_page(replay, &space, &number))
         return false;
+    if (replay->copy)
+        recorder_code(replay->copy, space->process, number);
     if (space_know(space, number))
         return true;
     return replay_damaged(replay, "code in page 0x%llx, which is not there: damaged",
@@ -232,9 +238,17 @@ static bool read_code_record(struct replay *replay)
 /* ---- threads -----------------------------------------------------------------------------------
  */
 
+void replay_moves(struct replay *replay)
+{
+    if (replay->copy)
+        recorder_pause(replay->copy);
+    replay->moved = true;
+}
+
 /* Keeps what the last instruction left, before something from outside changes it. */
 static void keep_state(struct replay *replay)
 {
+    replay_moves(replay);
     if (!replay->left && replay->last)
         replay->left_state = replay->machine.state;
     replay->left |= replay->last != NULL;
@@ -320,6 +334,10 @@ static bool read_interrupt(struct replay *replay, bool handler)
 
     if (handler && !stream_get_varint(&replay->log, &ip))
         return replay_damaged(replay, "the chunk ends inside an interrupt: damaged");
+    if (replay->copy && handler)
+        recorder_interrupt(replay->copy, ip);
+    else if (replay->copy)
+        recorder_broken(replay->copy);
     if (!replay->last)
         return true;
     replay->last->flags |= TRACE_INTERRUPTED;
@@ -362,6 +380,8 @@ static bool read_object(struct replay *replay)
     object.executable = flags & OBJECT_EXECUTABLE;
     object.end += object.start;
     object_log_add(&replay->objects, &object);
+    if (replay->copy)
+        recorder_object(replay->copy, &object);
     return true;
 }
 
@@ -381,6 +401,11 @@ static bool read_register(struct replay *replay)
     access->logical_processor = (unsigned)processor;
     access->index = (uint32_t)index;
     replay->access_waits = true;
+    if (replay->copy && replay->space) {
+        recorder_at(replay->copy, replay->thread, replay->space->process,
+                    &replay->machine.state.registers);
+        recorder_register(replay->copy, access);
+    }
     return true;
 }
 
@@ -480,8 +505,7 @@ bool replay_checkpoint(struct replay *replay, const struct reader_chunk *chunk)
     return true;
 }
 
-/* A checkpoint before the first instruction is where the run starts; others are for those who do
- * not come by way of the log. */
+/* Checkpoints are for those who do not come by way of the log. */
 static bool next_chunk(struct replay *replay)
 {
     struct reader_chunk chunk;
@@ -496,8 +520,6 @@ static bool next_chunk(struct replay *replay)
         replay->state = REPLAY_ENDED;
         return false;
     }
-    if (chunk.kind == READER_CHECKPOINT && chunk.first == 0)
-        return replay_checkpoint(replay, &chunk);
     if (chunk.kind == READER_LOG) {
         begin_chunk(replay, &chunk);
         replay->chunk_left = chunk.count;

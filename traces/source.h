@@ -344,11 +344,24 @@ struct trace_source *trace_open_snippet(const char *text, const char *name, bool
                                         trace_cpuid_fn *cpuid, void *cpuid_context, char error[512],
                                         int *status);
 
+/* A part of a recorded run as a recording of its own. */
+struct trace_copy {
+    const char *from, *to;     /* paths */
+    uint64_t first;            /* instruction, from 0 */
+    uint64_t count;            /* instructions; UINT64_MAX: to the end */
+    uint64_t checkpoint_every; /* 0: the usual */
+};
+/* *INSTRUCTIONS are in the copy. Where FROM is damaged the copy ends, and DAMAGE (512 bytes, else
+ * "") says where. Same errors as the openers. */
+bool trace_copy(const struct trace_copy *copy, uint64_t *instructions, char damage[512],
+                char error[512], int *status);
+
 /* What the header of a recorded run says. */
 struct trace_info {
     uint32_t version;
     uint64_t instructions; /* 0 when the recording was cut short before its trailer */
     uint64_t codes;        /* static instructions */
+    uint64_t checkpoints;  /* places where a replay can start besides the beginning */
     uint64_t file_bytes;
     bool complete;
     char program[256]; /* command line, shortened */

@@ -32,7 +32,7 @@ enum {
     STREAM_CHUNK_HEADER = 48,
     STREAM_CHUNK_RAW_MAX = 1 << 18,
     STREAM_CHUNK_PAGES = 32,             /* at most: one is read to get at any of its pages */
-    STREAM_CHUNK_INSTRUCTIONS = 1 << 18, /* at most: what a killed recorder loses */
+    STREAM_CHUNK_INSTRUCTIONS = 1 << 18, /* at most */
     STREAM_RECORD_MAX = 8192,            /* no record is longer */
     STREAM_FOOTER = 16,
     STREAM_PAGE_BYTES = 4096,

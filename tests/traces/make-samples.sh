@@ -12,7 +12,7 @@ mkdir -p "$samples"
 record() {
     name=$1
     shift
-    (cd "$build/programs" && env -i PATH=/usr/bin:/bin "$tool" record "$samples/$name.p4t" "$@" </dev/null >/dev/null 2>&1) || true
+    (cd "$build/programs" && env -i PATH=/usr/bin:/bin "$tool" record-every 100000 "$samples/$name.p4t" "$@" </dev/null >/dev/null 2>&1) || true
     bytes=$(wc -c <"$samples/$name.p4t")
     if [ "$bytes" -ge 300000 ]; then
         echo "$name.p4t has $bytes bytes, expected less than 300000" >&2

@@ -31,6 +31,8 @@ static void assert_replay_is_the_run(const char *program, const char *size)
     lab_assert_equal(&live, &replay);
     assert_true(live.wrong_steps > 0);
     assert_int_equal(live.object_hash, replay.object_hash);
+    assert_int_equal(live.wrong_steps, replay.wrong_steps);
+    assert_int_equal(live.wrong_hash, replay.wrong_hash);
     lab_free(&live);
     lab_free(&replay);
 }

@@ -3,6 +3,7 @@
  * info.
  *
  *   trace_tool record FILE PROGRAM [ARGUMENT...]
+ *   trace_tool record-every INSTRUCTIONS FILE PROGRAM [ARGUMENT...]   (between checkpoints)
  *   trace_tool count  live|native PROGRAM [ARGUMENT...] | FILE
  *   trace_tool list   live|native PROGRAM [ARGUMENT...] | FILE
  *   trace_tool info   FILE
@@ -12,6 +13,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void list(const struct trace_instruction *instruction)
@@ -68,10 +70,13 @@ static int info(const char *path)
     return status;
 }
 
-static struct trace_source *open_source(char **argv, const char *record_to)
+static struct trace_source *open_source(char **argv, const char *record_to, uint64_t every)
 {
-    struct trace_live_options options = {
-        .argv = argv, .cpuid = p4_cpuid, .record_to = record_to, .long_mode = true};
+    struct trace_live_options options = {.argv = argv,
+                                         .cpuid = p4_cpuid,
+                                         .record_to = record_to,
+                                         .checkpoint_every = every,
+                                         .long_mode = true};
     char error[512];
     int status;
     struct trace_source *source = NULL;
@@ -92,8 +97,14 @@ static struct trace_source *open_source(char **argv, const char *record_to)
 int main(int argc, char **argv)
 {
     struct trace_source *source;
+    uint64_t every = 0;
     bool recording = argc > 3 && !strcmp(argv[1], "record");
 
+    if (argc > 4 && !strcmp(argv[1], "record-every")) {
+        recording = true;
+        every = strtoull(argv[2], NULL, 10);
+        argv++;
+    }
     if (argc < 3) {
         fprintf(stderr,
                 "usage: trace_tool record FILE PROGRAM... | count|list FILE|live PROGRAM... | "
@@ -102,6 +113,6 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[1], "info"))
         return info(argv[2]);
-    source = recording ? open_source(argv + 3, argv[2]) : open_source(argv + 2, NULL);
+    source = recording ? open_source(argv + 3, argv[2], every) : open_source(argv + 2, NULL, 0);
     return source ? run(source, !strcmp(argv[1], "list"), recording) : 3;
 }

@@ -1,0 +1,82 @@
+/*
+ * p4sim trace info and verify: what a recording says of itself, and whether all of it is good.
+ */
+#define _GNU_SOURCE
+#include "trace_command.h"
+
+#include <string.h>
+
+static const char *const ended_by[] = {"exit status", "signal", "snippet", "cut"};
+
+static void print_end(const struct trace_end *end)
+{
+    printf("ended by        %s %d\n", ended_by[end->how], end->status);
+    printf("processes       %u\n", (unsigned)end->processes);
+    printf("threads         %u\n", (unsigned)end->threads);
+    printf("signals handled %llu\n", (unsigned long long)end->signals);
+    printf("interpreted     %llu\n", (unsigned long long)end->interpreted);
+    printf("by the host     %llu\n", (unsigned long long)end->stepped);
+    if (end->note[0])
+        printf("note            %s\n", end->note);
+}
+
+static void print_info(const char *path, const struct trace_info *info)
+{
+    printf("file            %s\n", path);
+    printf("program         %s\n", info->program);
+    printf("made by         %s, format version %u\n", info->made_by, (unsigned)info->version);
+    printf("source          %s\n", info->source);
+    if (info->model[0])
+        printf("model           %s\n", info->model);
+    printf("complete        %s\n", info->complete ? "yes" : "no: it was cut short");
+    printf("instructions    %llu\n", (unsigned long long)info->instructions);
+    printf("static          %llu\n", (unsigned long long)info->codes);
+    printf("bytes           %llu\n", (unsigned long long)info->file_bytes);
+    if (info->instructions)
+        printf("bits each       %.4f\n",
+               8.0 * (double)info->file_bytes / (double)info->instructions);
+    printf("checkpoints     %llu\n", (unsigned long long)info->checkpoints);
+    if (info->complete)
+        print_end(&info->end);
+}
+
+int trace_show_info(int argc, char **argv)
+{
+    struct trace_info info = {0};
+    char error[512] = "";
+    int status = EXIT_INPUT;
+
+    if (argc != 2)
+        return complain(EXIT_USAGE, "trace", "info needs one FILE");
+    if (!trace_file_info(argv[1], false, &info, error, &status))
+        return complain(status, "trace", "%s", error);
+    print_info(argv[1], &info);
+    return EXIT_DONE;
+}
+
+/* Every checksum first; then every instruction is executed again. */
+int trace_verify(int argc, char **argv)
+{
+    struct trace_instruction instruction;
+    struct trace_source *source;
+    struct trace_info info = {0};
+    enum trace_result result;
+    char error[512] = "";
+    int status = EXIT_INPUT;
+
+    if (argc != 2)
+        return complain(EXIT_USAGE, "trace", "verify needs one FILE");
+    if (!trace_file_info(argv[1], true, &info, error, &status) ||
+        !(source = trace_open_file(argv[1], error, &status)))
+        return complain(status, "trace", "%s", error);
+    do
+        result = trace_source_next(source, &instruction);
+    while (result == TRACE_OK);
+    snprintf(error, sizeof error, "%s", source->error);
+    trace_source_close(source);
+    if (result == TRACE_ERROR)
+        return complain(EXIT_INPUT, "trace", "%s", error);
+    printf("%s: all checksums agree, %llu instructions, all executed again\n", argv[1],
+           (unsigned long long)info.instructions);
+    return EXIT_DONE;
+}

@@ -1,0 +1,114 @@
+/*
+ * p4sim trace record: run a program and write down its run.
+ */
+#define _GNU_SOURCE
+#include "trace_command.h"
+#include "sim.h"
+
+#include <getopt.h>
+#include <signal.h>
+
+static volatile sig_atomic_t interrupted;
+/* The program being recorded, which may be waiting for something and must be ended for us to go on.
+ */
+static struct trace_source *volatile running;
+
+static void on_signal(int number)
+{
+    interrupted = number;
+    if (running)
+        trace_source_interrupt(running);
+}
+
+/* ---- record ------------------------------------------------------------------------------------
+ */
+
+enum { OPT_CHECKPOINT = 256 };
+
+struct record_options {
+    const char *model, *output;
+    uint64_t checkpoint_every;
+    char *const *argv;
+};
+
+static int take_options(struct record_options *options, int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"output", required_argument, NULL, 'o'},
+        {"model", required_argument, NULL, 'm'},
+        {"checkpoint-every", required_argument, NULL, OPT_CHECKPOINT},
+        {NULL, 0, NULL, 0},
+    };
+    int code, status = EXIT_DONE;
+    optind = 1;
+    while ((code = getopt_long(argc, argv, "+o:m:", long_options, NULL)) != -1) {
+        if (code == 'o')
+            options->output = optarg;
+        else if (code == 'm')
+            options->model = optarg;
+        else if (code == OPT_CHECKPOINT)
+            status = trace_number("checkpoint-every", optarg, 1, &options->checkpoint_every);
+        else
+            return complain(EXIT_USAGE, "trace", "'p4sim trace --help' shows the options");
+    }
+    if (status)
+        return status;
+    if (!options->output)
+        return complain(EXIT_USAGE, "trace", "record needs -o FILE");
+    if (optind == argc)
+        return complain(EXIT_USAGE, "trace", "record needs a program");
+    options->argv = argv + optind;
+    return EXIT_DONE;
+}
+
+static int follow(struct trace_source *source, const char *output)
+{
+    struct trace_instruction instruction;
+    enum trace_result result = TRACE_OK;
+    unsigned long long count = 0;
+    running = source;
+    while (!interrupted && (result = trace_source_next(source, &instruction)) == TRACE_OK)
+        count++;
+    running = NULL;
+    if (result == TRACE_ERROR && !interrupted)
+        return complain(source->error_status ? source->error_status : EXIT_INPUT, "trace", "%s",
+                        source->error);
+    if (interrupted)
+        trace_source_interrupt(source);
+    fprintf(stderr, "%s: %llu instructions recorded%s\n", output, count,
+            interrupted ? " (PARTIAL: interrupted)" : "");
+    if (source->end.note[0])
+        fprintf(stderr, "note: %s\n", source->end.note);
+    return interrupted ? EXIT_INTERRUPT + (int)interrupted : EXIT_DONE;
+}
+
+int trace_record(int argc, char **argv)
+{
+    struct record_options options = {.model = P4SIM_DEFAULT_MODEL};
+    struct sim_model model;
+    char error[512] = "";
+    int status = take_options(&options, argc, argv);
+    if (status)
+        return status;
+    if (!sim_model_load(options.model, &model, error))
+        return complain(EXIT_INPUT, "trace", "%s", error);
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    struct trace_source *source =
+        trace_open_live(&(struct trace_live_options){.argv = options.argv,
+                                                     .cpuid = sim_model_cpuid,
+                                                     .cpuid_context = &model,
+                                                     .record_to = options.output,
+                                                     .model = model.name,
+                                                     .checkpoint_every = options.checkpoint_every,
+                                                     .long_mode = model.params.em64t},
+                        error, &status);
+    if (source) {
+        status = follow(source, options.output);
+        trace_source_close(source);
+    } else {
+        complain(status, "trace", "%s", error);
+    }
+    sim_model_free(&model);
+    return status;
+}
