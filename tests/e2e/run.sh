@@ -43,6 +43,13 @@ grep -q 'refused: 2; the first: RDMSR of MSR 0x12345 at 0x.*no such MSR' "$work/
     fail "the refusal is not explained: $(cat "$work/stderr")"
 expect 139 "ended by signal 11" "$P4SIM" run --strict -- "$PROGRAMS/counters" 5
 
+# An instruction the part did not have: its address and what it is.
+if [ -x "$PROGRAMS/late" ]; then
+    expect 3 "(addsubps xmm1, xmm0) does not exist on this model" "$P4SIM" run -- "$PROGRAMS/late"
+    grep -q 'instruction at 0x8049000' "$work/stderr" || fail "no address: $(cat "$work/stderr")"
+    expect 5 "exited with status 5" "$P4SIM" run -m prescott -- "$PROGRAMS/late"
+fi
+
 # The exit status is the program's; scripts and 64-bit programs may come first.
 expect 7 "exited with status 7" "$P4SIM" run -- "$exit7" 5
 expect 3 "no such program" "$P4SIM" run -- "$work/nothing"
