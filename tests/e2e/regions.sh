@@ -92,6 +92,11 @@ divide "$work/everything" --per-process --region function:main --region marker -
 adds_up "$work/everything" process
 adds_up "$work/everything" "rest region"
 
+# With a kernel below the program: its time belongs to the part in which it was spent.
+divide "$work/kernel" --kernel --per-process --region function:main -- "$PROGRAMS/forks" 5
+adds_up "$work/kernel" process
+adds_up "$work/kernel" "rest region"
+
 # Recorded, the same parts have the same counts.
 divide "$work/live" --record "$work/run.p4t" --region function:spin --region marker -- "$regions"
 divide "$work/replayed" --region function:spin --region marker --trace "$work/run.p4t"

@@ -20,6 +20,7 @@
 struct run_options {
     const char *model, *record, *recording, *output;
     struct sim_access_rules rules;
+    struct sim_kernel_options kernel;
     uint64_t max_instructions;
     bool quiet;
     char **argv;
@@ -39,6 +40,7 @@ static const char help[] =
     "RDPMC\n"
     "                          does unless --rdpmc is given; the program gets its SIGSEGV\n"
     "      --rdpmc             with --strict: CR4.PCE is set, RDPMC works\n"
+    "      --kernel            with the model's kernel at CPL 0 (p4sim explain os-model)\n"
     "      --record FILE       also record the run\n"
     "      --trace FILE        replay a recording, its accesses to the counters included\n"
     "      --max-instructions N  stop after N instructions\n"
@@ -50,12 +52,13 @@ static const char help[] =
     "exit status: the program's, 128 plus its signal's number; 2 usage, 3 input cannot be used or\n"
     "output not written, 4 the simulated machine stopped, 130 after Ctrl-C.\n";
 
-enum option_code { OPT_STRICT = 256, OPT_RDPMC, OPT_RECORD, OPT_TRACE, OPT_MAX };
+enum option_code { OPT_STRICT = 256, OPT_RDPMC, OPT_KERNEL, OPT_RECORD, OPT_TRACE, OPT_MAX };
 
 static const struct option long_options[] = {
     {"model", required_argument, NULL, 'm'},
     {"strict", no_argument, NULL, OPT_STRICT},
     {"rdpmc", no_argument, NULL, OPT_RDPMC},
+    {"kernel", no_argument, NULL, OPT_KERNEL},
     {"record", required_argument, NULL, OPT_RECORD},
     {"trace", required_argument, NULL, OPT_TRACE},
     {"max-instructions", required_argument, NULL, OPT_MAX},
@@ -118,6 +121,9 @@ static int take_option(struct run_options *options, int code, const char *text)
         return GO_ON;
     case OPT_RDPMC:
         options->rules.rdpmc_granted = true;
+        return GO_ON;
+    case OPT_KERNEL:
+        options->kernel.on = true;
         return GO_ON;
     case OPT_RECORD:
         options->record = text;
@@ -256,6 +262,7 @@ static int run(const struct run_options *options, const struct sim_model *model,
     if (!bench)
         return complain(EXIT_INPUT, "run", "%s", error);
     sim_bench_access_rules(bench, &options->rules);
+    sim_bench_kernel(bench, &options->kernel);
     listen_to_signals();
     running = source;
     enum sim_stop stop = sim_bench_run(
@@ -295,7 +302,7 @@ static int open_and_run(const struct run_options *options, struct sim_model *mod
 
 int command_run(int argc, char **argv)
 {
-    struct run_options options = {.model = P4SIM_DEFAULT_MODEL};
+    struct run_options options = {.model = P4SIM_DEFAULT_MODEL, .kernel.timer_hz = SIM_TIMER_HZ};
     struct sim_model model;
     char error[512] = "";
     int status = take_options(&options, argc, argv);
