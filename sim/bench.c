@@ -33,6 +33,8 @@ struct feed {
     uint16_t process_bit;
     uint64_t serial; /* instructions given to the machine, without the kernel's */
     bool in_kernel;  /* the last one given was the kernel's */
+    uint64_t ip;     /* of the instruction given last */
+    uint32_t code;
     struct system system;
 };
 
@@ -167,6 +169,8 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
     copy_instruction(&in, out);
     out->process |= feed->process_bit;
     out->serial = feed->serial++;
+    feed->ip = in.ip;
+    feed->code = in.code;
     if (bench->parts && sim_parts_follow(bench->parts, &in))
         out->flags |= NB_INSTRUCTION_BOUNDARY;
     if (bench->exact)
@@ -180,6 +184,11 @@ static size_t code_at(void *context, uint16_t process, uint64_t ip, uint8_t byte
     const struct feed *feed = context;
     if (process == NB_PROCESS_KERNEL)
         return kernel_code_at(ip, bytes);
+    size_t n = feed->bench->spread && ip == feed->ip
+                   ? sim_spread_code(feed->bench->spread, feed->code, bytes)
+                   : 0;
+    if (n)
+        return n;
     uint16_t own = (uint16_t)(process & ~(unsigned)feed->process_bit);
     return trace_source_code_at(feed->source, own, ip, bytes);
 }

@@ -13,6 +13,7 @@
 #include "spread.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* More than a turn of each of some threads in a recording (20000 instructions a turn). */
 #define AHEAD 65536u
@@ -20,6 +21,10 @@
 struct waiting {
     struct trace_instruction in;
     bool turn_ended; /* interrupted only because another thread came next in the source */
+};
+
+struct code_bytes {
+    uint8_t count, byte[TRACE_INSTRUCTION_BYTES];
 };
 
 struct lane {
@@ -33,6 +38,8 @@ struct lane {
 struct sim_spread {
     struct trace_source *source;
     struct lane lane[2];
+    struct code_bytes *code; /* by number */
+    size_t codes, code_capacity;
     struct waiting *last; /* what the source gave last, while it waits */
     uint16_t last_thread;
     bool second_seen; /* a thread of the second logical processor */
@@ -61,6 +68,7 @@ void sim_spread_free(struct sim_spread *s)
         return;
     free(s->lane[0].ring);
     free(s->lane[1].ring);
+    free(s->code);
     free(s);
 }
 
@@ -79,6 +87,36 @@ static struct waiting *at(struct lane *lane, uint32_t place)
     return &lane->ring[(lane->head + place) % AHEAD];
 }
 
+/* Numbers are dense in order of first appearance. Without memory the source is asked later. */
+static void remember_code(struct sim_spread *s, const struct trace_instruction *in)
+{
+    if (in->code < s->codes)
+        return;
+    if (in->code >= s->code_capacity) {
+        size_t capacity = s->code_capacity ? 2 * s->code_capacity : 4096;
+        while (capacity <= in->code)
+            capacity *= 2;
+        struct code_bytes *code = realloc(s->code, capacity * sizeof *code);
+        if (!code)
+            return;
+        s->code = code;
+        s->code_capacity = capacity;
+    }
+    while (s->codes <= in->code)
+        s->code[s->codes++].count = 0;
+    struct code_bytes *bytes = &s->code[in->code];
+    bytes->count = (uint8_t)trace_source_code_at(s->source, in->process, in->ip, bytes->byte);
+}
+
+size_t sim_spread_code(const struct sim_spread *s, uint32_t code,
+                       uint8_t bytes[TRACE_INSTRUCTION_BYTES])
+{
+    if (code >= s->codes)
+        return 0;
+    memcpy(bytes, s->code[code].byte, s->code[code].count);
+    return s->code[code].count;
+}
+
 static void append(struct sim_spread *s, const struct trace_instruction *in)
 {
     struct lane *lane = &s->lane[sim_spread_lp(in->thread)];
@@ -87,6 +125,7 @@ static void append(struct sim_spread *s, const struct trace_instruction *in)
     s->last = at(lane, lane->count++);
     *s->last = (struct waiting){.in = *in};
     s->last_thread = in->thread;
+    remember_code(s, in);
     s->second_seen |= sim_spread_lp(in->thread) == 1;
 }
 

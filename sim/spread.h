@@ -25,6 +25,10 @@ unsigned sim_spread_lp(uint16_t thread);
 /* The next instruction of the threads of LP. */
 enum sim_spread_result sim_spread_next(struct sim_spread *spread, unsigned lp,
                                        struct trace_instruction *out);
+/* The bytes of static instruction CODE as they were when it first came from the source, which may
+ * be ahead of the logical processors by now; 0 when not known. */
+size_t sim_spread_code(const struct sim_spread *spread, uint32_t code,
+                       uint8_t bytes[TRACE_INSTRUCTION_BYTES]);
 /* Whether the instruction LP was given last is the last that the source gave: only then does the
  * source know the state behind it. */
 bool sim_spread_latest(const struct sim_spread *spread, unsigned lp);

@@ -5,7 +5,12 @@
 expect 2 "usage:" "$P4SIM"
 expect 2 "unknown command 'stats'" "$P4SIM" stats
 expect 2 "nothing to run" "$P4SIM" stat
-expect 2 "not several" "$P4SIM" stat --asm nop --trace x
+expect 2 "has one logical processor" "$P4SIM" stat --asm nop --trace x
+expect 2 "more than two" "$P4SIM" stat -m northwood-ht --asm nop --asm nop --asm nop
+expect 2 "expected a program" "$P4SIM" stat -m northwood-ht /bin/true ---
+expect 2 "has one logical processor" "$P4SIM" stat -e instr_retired:t1 --asm nop
+expect 2 "expected none, single, both or any" "$P4SIM" stat -e instr_retired:a=two --asm nop
+expect 2 "two programs for one" "$P4SIM" stat -m xeon --logical-processors 1 --asm nop --asm nop
 expect 2 "not both" "$P4SIM" stat --asm nop /bin/true
 expect 2 "expected a number from 1 to" "$P4SIM" stat --max-instructions 0 --asm nop
 expect 2 "empty event" "$P4SIM" stat -e instr_retired,,uops_retired --asm nop

@@ -54,6 +54,7 @@ struct trace_source *open_source(const struct source_choice *choice, struct sim_
                                                         .cpuid = sim_model_cpuid,
                                                         .cpuid_context = model,
                                                         .record_to = choice->record_to,
+                                                        .short_turns = choice->short_turns,
                                                         .long_mode = model->params.em64t},
                            error, status);
 }

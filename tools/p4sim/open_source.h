@@ -10,6 +10,7 @@ struct source_choice {
     const char *snippet;   /* an assembly file, or NULL */
     const char *assembly;  /* a text, or NULL */
     bool long_mode;        /* the snippet is 64-bit code */
+    bool short_turns;      /* its threads run side by side */
     const char *record_to; /* also record the program's run here, or NULL */
 };
 

@@ -20,7 +20,7 @@ static const char *const default_events[] = {
 };
 
 static const char help[] =
-    "usage: p4sim stat [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "usage: p4sim stat [OPTIONS] [--] PROGRAM [ARGUMENTS] [--- PROGRAM [ARGUMENTS]]\n"
     "       p4sim stat [OPTIONS] --trace FILE | --snippet FILE.s | --asm 'TEXT'\n\n"
     "Runs a program, a recording or a piece of assembly on a simulated Pentium 4 and "
     "counts\n"
@@ -31,7 +31,9 @@ static const char help[] =
     "                            METRIC[:MODIFIER...]              1stL_cache_load_miss_retired\n"
     "                            CCCR/ESCR@COUNTER                 raw registers, hexadecimal\n"
     "                          modifiers: u (CPL 1-3), k (CPL 0), t=N (clocks with more than N),\n"
-    "                          cmpl (N or fewer), e (rising edges), c=N (counter N), tag=N\n"
+    "                          cmpl (N or fewer), e (rising edges), c=N (counter N), tag=N,\n"
+    "                          t0, t1 (of one logical processor), a=none|single|both|any (while\n"
+    "                          so many are active)\n"
     "      --passes N          run the same instructions up to N times when events do not fit at\n"
     "                          once (default 2; 1 refuses)\n"
     "      --pebs-enable V     write V to IA32_PEBS_ENABLE\n"
@@ -46,6 +48,9 @@ static const char help[] =
     "      --trace FILE        replay a recording\n"
     "      --snippet FILE      assemble and run a file\n"
     "      --asm TEXT          assemble and run a text\n"
+    "                          two of these, or PROGRAM --- PROGRAM: one on each logical\n"
+    "                          processor of a model with Hyper-Threading\n"
+    "      --logical-processors N  1: run all threads of the program on the first one\n"
     "      --64                assemble as 64-bit code (models with EM64T)\n"
     "      --record FILE       also record the program's run\n"
     "      --max-instructions N  stop after N instructions\n"
@@ -78,6 +83,7 @@ enum option_code {
     OPT_ASM,
     OPT_64,
     OPT_RECORD,
+    OPT_LPS,
     OPT_MAX,
     OPT_SURROUNDINGS,
     OPT_PASSES,
@@ -108,6 +114,7 @@ static const struct option long_options[] = {
     {"asm", required_argument, NULL, OPT_ASM},
     {"64", no_argument, NULL, OPT_64},
     {"record", required_argument, NULL, OPT_RECORD},
+    {"logical-processors", required_argument, NULL, OPT_LPS},
     {"max-instructions", required_argument, NULL, OPT_MAX},
     {"surroundings", required_argument, NULL, OPT_SURROUNDINGS},
     {"passes", required_argument, NULL, OPT_PASSES},
@@ -173,18 +180,6 @@ static int take_region(struct stat_options *options, const char *text)
         if (!strcmp(options->regions[i].text, text))
             return complain(EXIT_USAGE, "stat", "region '%s' is asked for twice", text);
     options->region_count++;
-    return GO_ON;
-}
-
-static int take_source(struct stat_options *options, bool *given, enum stat_source source,
-                       const char *path, const char *assembly)
-{
-    if (*given)
-        return complain(EXIT_USAGE, "stat", "give one of --trace, --snippet, --asm, not several");
-    *given = true;
-    options->source = source;
-    options->path = path;
-    options->assembly = assembly;
     return GO_ON;
 }
 
@@ -258,7 +253,7 @@ static int take_flag(struct stat_options *options, int code)
     }
 }
 
-static int take_option(struct stat_options *options, bool *given, int code, const char *text)
+static int take_option(struct stat_options *options, int code, const char *text)
 {
     uint64_t value = 0;
     int status = GO_ON;
@@ -272,11 +267,11 @@ static int take_option(struct stat_options *options, bool *given, int code, cons
         options->output = text;
         return GO_ON;
     case OPT_TRACE:
-        return take_source(options, given, STAT_TRACE, text, NULL);
+        return stat_take_input(options, STAT_TRACE, text, NULL);
     case OPT_SNIPPET:
-        return take_source(options, given, STAT_SNIPPET, text, NULL);
+        return stat_take_input(options, STAT_SNIPPET, text, NULL);
     case OPT_ASM:
-        return take_source(options, given, STAT_SNIPPET, NULL, text);
+        return stat_take_input(options, STAT_SNIPPET, NULL, text);
     case OPT_RECORD:
         options->record = text;
         return GO_ON;
@@ -288,6 +283,10 @@ static int take_option(struct stat_options *options, bool *given, int code, cons
     case OPT_PASSES:
         status = take_number("passes", text, 1, STAT_EVENTS, &value);
         options->passes = (unsigned)value;
+        return status;
+    case OPT_LPS:
+        status = take_number("logical-processors", text, 1, 2, &value);
+        options->logical_processors = (unsigned)value;
         return status;
     case OPT_REGION:
         return take_region(options, text);
@@ -303,59 +302,22 @@ static int take_option(struct stat_options *options, bool *given, int code, cons
     }
 }
 
-static int check_source(struct stat_options *options, bool given, int argc, char **argv)
-{
-    if (options->access.rdpmc_granted && !options->access.strict)
-        return complain(EXIT_USAGE, "stat", "--rdpmc says what --strict leaves: give both or none");
-    if (!given) {
-        if (optind == argc)
-            return complain(EXIT_USAGE, "stat",
-                            "nothing to run: give a program, --trace, --snippet or --asm");
-        if (options->long_mode)
-            return complain(EXIT_USAGE, "stat", "--64 is for --snippet and --asm");
-        options->argv = argv + optind;
-        return GO_ON;
-    }
-    if (optind < argc)
-        return complain(EXIT_USAGE, "stat",
-                        "'%s': give a program or a recording or snippet, not both", argv[optind]);
-    if (options->long_mode && options->source != STAT_SNIPPET)
-        return complain(
-            EXIT_USAGE, "stat",
-            "--64 is for --snippet and --asm; programs and recordings say it themselves");
-    if (options->record)
-        return complain(EXIT_USAGE, "stat",
-                        "--record is for programs; recordings and snippets are files already");
-    return GO_ON;
-}
-
 static int take_options(struct stat_options *options, int argc, char **argv)
 {
-    bool given = false;
     int code, status = GO_ON;
     optind = 1;
     while (status == GO_ON &&
            (code = getopt_long(argc, argv, "+e:m:o:h", long_options, NULL)) != -1)
-        status = take_option(options, &given, code == 'h' ? OPT_HELP : code, optarg);
-    return status == GO_ON ? check_source(options, given, argc, argv) : status;
+        status = take_option(options, code == 'h' ? OPT_HELP : code, optarg);
+    if (status != GO_ON)
+        return status;
+    if (options->access.rdpmc_granted && !options->access.strict)
+        return complain(EXIT_USAGE, "stat", "--rdpmc says what --strict leaves: give both or none");
+    return stat_check_inputs(options, argc, argv);
 }
 
 /* ---- preparing ---------------------------------------------------------------------------------
  */
-
-static void name_run(const struct stat_options *options, char *out, size_t size)
-{
-    size_t used = 0;
-    out[0] = '\0';
-    if (options->source != STAT_PROGRAM) {
-        snprintf(out, size, "%s", options->path ? options->path : options->assembly);
-        return;
-    }
-    for (char *const *word = options->argv; *word && used < size; word++) {
-        int n = snprintf(out + used, size - used, "%s%s", used ? " " : "", *word);
-        used += n > 0 ? (size_t)n : 0;
-    }
-}
 
 static bool model_is_known(const char *name)
 {
@@ -376,6 +338,22 @@ static void choose_kernel(const struct stat_options *options, struct stat_result
         result->kernel.on |= result->rows[i].request.os && !result->rows[i].request.usr;
 }
 
+/* Facts of both logical processors count unless the event says whose. */
+static bool choose_processors(struct sim_request *request, const struct stat_result *result)
+{
+    request->hyper_threading = result->model.hyper_threading;
+    if ((request->lps & 2 || request->active_given) && !request->raw && !request->hyper_threading) {
+        complain(EXIT_USAGE, "stat",
+                 "'%s': model %s has one logical processor; t1 and a= need a model with "
+                 "Hyper-Threading",
+                 request->text, result->model.name);
+        return false;
+    }
+    if (!request->lps && !request->raw && result->lps > 1)
+        request->lps = 3;
+    return true;
+}
+
 static int prepare(const struct stat_options *options, struct stat_result *result)
 {
     char error[512];
@@ -388,16 +366,22 @@ static int prepare(const struct stat_options *options, struct stat_result *resul
         return complain(EXIT_USAGE, "stat",
                         "--64: model %s has no EM64T; choose prescott-64 or cedar-mill",
                         result->model.name);
+    if (!(result->lps = stat_logical_processors(options, &result->model)))
+        return EXIT_USAGE;
     unsigned signature = result->model.params.family_model << 4 | result->model.stepping;
     for (size_t i = 0; i < count; i++) {
         struct stat_row *row = &result->rows[result->row_count++];
         const char *event = options->event_count ? options->events[i] : default_events[i];
         if (!sim_request_parse(event, signature, &row->request, error))
             return complain(EXIT_USAGE, "stat", "%s", error);
+        if (!choose_processors(&row->request, result))
+            return EXIT_USAGE;
     }
-    result->source = options->source;
+    result->source_count = options->input_count;
+    for (unsigned i = 0; i < options->input_count; i++)
+        result->source[i] = options->input[i].source;
     choose_kernel(options, result);
-    name_run(options, result->what, sizeof result->what);
+    stat_name_inputs(options, result->what, sizeof result->what);
     return stat_plan(options, result);
 }
 

@@ -12,6 +12,14 @@ enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
 enum stat_kernel { STAT_KERNEL_WHEN_ASKED, STAT_KERNEL_ON, STAT_KERNEL_OFF };
 enum stat_source { STAT_PROGRAM, STAT_TRACE, STAT_SNIPPET };
 
+/* What one logical processor runs. */
+struct stat_input {
+    enum stat_source source;
+    char *const *argv;    /* STAT_PROGRAM */
+    const char *path;     /* STAT_TRACE, STAT_SNIPPET from a file */
+    const char *assembly; /* STAT_SNIPPET from the command line */
+};
+
 struct stat_options {
     const char *model;
     const char *output; /* NULL: standard error for the table, standard output for data */
@@ -24,15 +32,14 @@ struct stat_options {
     enum stat_kernel kernel;  /* WHEN_ASKED: when an event is of CPL 0 alone */
     uint32_t timer_hz;        /* of the kernel */
     struct sim_replay_registers replay;
-    enum stat_source source;
-    char *const *argv; /* STAT_PROGRAM */
-    const char *path;  /* STAT_TRACE, STAT_SNIPPET from a file */
+    struct stat_input input[2];
+    unsigned input_count;
+    unsigned logical_processors; /* 0: as many as the model has and the inputs can use */
     struct sim_region_spec regions[STAT_REGIONS];
     size_t region_count;
     bool per_process;
     struct sim_access_rules access;
-    const char *assembly; /* STAT_SNIPPET from the command line */
-    bool long_mode;       /* STAT_SNIPPET as 64-bit code */
+    bool long_mode; /* STAT_SNIPPET as 64-bit code */
     char events[STAT_EVENTS][200];
     size_t event_count;
 };
@@ -67,7 +74,8 @@ struct stat_result {
     struct sim_kernel_options kernel; /* what ran at CPL 0 */
     struct sim_model model;
     char what[512]; /* the program, recording or snippet as the user named it */
-    enum stat_source source;
+    enum stat_source source[2];
+    unsigned source_count;
     struct stat_row rows[STAT_EVENTS];
     size_t row_count;
     struct stat_pass passes[STAT_EVENTS];
@@ -75,14 +83,15 @@ struct stat_result {
     struct stat_part *parts;
     size_t part_count, parts_lost;
     char split[512]; /* why there is more than one pass */
-    struct nb_stats stats;
+    struct nb_stats stats, lp_stats[2];
+    unsigned lps;
     double seconds;
     enum sim_stop stop;
     bool partial;
-    char trouble[600];    /* what ended the run early, or "" */
-    struct trace_end end; /* how the program ended */
-    int signal;           /* that interrupted us, or 0 */
-    int status;           /* exit status of the command */
+    char trouble[1100];      /* what ended the run early, or "" */
+    struct trace_end end[2]; /* how the programs ended */
+    int signal;              /* that interrupted us, or 0 */
+    int status;              /* exit status of the command */
 };
 
 /* Split the rows into passes; a complaint and its status when they do not fit, 0 when they do. */
@@ -109,8 +118,16 @@ void stat_print_csv(FILE *out, const struct stat_options *options,
 
 /* "live", "recording" or "snippet", for readers of data. */
 const char *stat_source_name(enum stat_source source);
-/* How the program ended, in words: "exited with status 0". */
-void stat_end_text(const struct stat_result *result, char *out, size_t size);
+/* How program WHICH ended, in words: "exited with status 0". */
+void stat_end_text(const struct stat_result *result, unsigned which, char *out, size_t size);
+
+/* stat_inputs.c: what the command line names. GO_ON (-1), or a status after a complaint. */
+int stat_take_input(struct stat_options *options, enum stat_source source, const char *path,
+                    const char *assembly);
+int stat_check_inputs(struct stat_options *options, int argc, char **argv);
+void stat_name_inputs(const struct stat_options *options, char *out, size_t size);
+/* How many logical processors run; 0 after a complaint. */
+unsigned stat_logical_processors(const struct stat_options *options, const struct sim_model *model);
 
 /* A count set in relation to another: value and unit, e.g. 0.52 and "per clock". */
 struct stat_derived {

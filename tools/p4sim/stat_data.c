@@ -88,10 +88,10 @@ static json_t *statistics_json(const struct nb_stats *stats)
     return object;
 }
 
-static json_t *end_json(const struct stat_result *result)
+static json_t *end_json(const struct stat_result *result, unsigned which)
 {
     static const char *const how[] = {"exit", "signal", "snippet", "cut"};
-    const struct trace_end *end = &result->end;
+    const struct trace_end *end = &result->end[which];
     return json_pack("{s:s, s:i, s:i, s:i, s:I, s:I, s:s}", "how",
                      result->stop == SIM_STOP_END ? how[end->how] : "cut", "status", end->status,
                      "processes", (int)end->processes, "threads", (int)end->threads, "signals",
@@ -104,7 +104,7 @@ static json_t *head_json(const struct stat_result *result)
     const struct sim_model *model = &result->model;
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:i}", "schema", SCHEMA, "p4sim",
                      P4SIM_VERSION, "model", model->name, "title", model->title, "program",
-                     result->what, "source", stat_source_name(result->source), "partial",
+                     result->what, "source", stat_source_name(result->source[0]), "partial",
                      (int)result->partial, "stop", stop_name(result->stop), "passes",
                      (int)result->pass_count);
 }
@@ -157,8 +157,14 @@ bool stat_print_json(FILE *out, const struct stat_options *options,
     json_object_set_new(root, "events", events);
     if (result->part_count)
         add_parts(root, result);
-    json_object_set_new(root, "program_end", end_json(result));
+    json_object_set_new(root, "program_end", end_json(result, 0));
+    if (result->source_count > 1)
+        json_object_set_new(root, "second_program_end", end_json(result, 1));
     json_object_set_new(root, "machine", statistics_json(&result->stats));
+    if (result->lps > 1)
+        json_object_set_new(root, "logical_processors",
+                            json_pack("[o, o]", statistics_json(&result->lp_stats[0]),
+                                      statistics_json(&result->lp_stats[1])));
     json_object_set_new(root, "kernel", json_boolean(result->kernel.on));
     if (result->kernel.on)
         json_object_set_new(root, "timer_hz", json_integer(result->kernel.timer_hz));

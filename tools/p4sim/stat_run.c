@@ -19,13 +19,14 @@
 
 static volatile int interrupted; /* the signal that asks us to stop; 0: none */
 /* The program being run, which may be waiting for something and must be ended for us to go on. */
-static struct trace_source *volatile running;
+static struct trace_source *volatile running[2];
 
 static void on_signal(int number)
 {
     interrupted = number;
-    if (running)
-        trace_source_interrupt(running);
+    for (unsigned i = 0; i < 2; i++)
+        if (running[i])
+            trace_source_interrupt(running[i]);
 }
 
 /* Once: a second Ctrl-C ends p4sim the hard way. */
@@ -111,22 +112,62 @@ int stat_plan(const struct stat_options *options, struct stat_result *result)
 /* ---- sources -----------------------------------------------------------------------------------
  */
 
+/* What runs in one pass, and the recordings that later passes replay in place of programs. */
+struct sources {
+    struct trace_source *of[2];
+    unsigned count;
+};
+struct recordings {
+    char path[2][4096]; /* "": none */
+    bool temporary;
+};
+
 static struct trace_source *source_of(const struct stat_options *options,
-                                      struct stat_result *result, const char *recording,
-                                      size_t pass, char error[512], int *status)
+                                      struct stat_result *result, unsigned which,
+                                      const char *recording, size_t pass, char error[512],
+                                      int *status)
 {
-    struct source_choice choice = {.long_mode = options->long_mode};
-    if (options->source == STAT_TRACE)
-        choice.recording = options->path;
-    else if (options->source == STAT_SNIPPET)
-        choice.snippet = options->path;
+    const struct stat_input *input = &options->input[which];
+    struct source_choice choice = {.long_mode = options->long_mode,
+                                   .short_turns = result->lps > options->input_count};
+    if (input->source == STAT_TRACE)
+        choice.recording = input->path;
+    else if (input->source == STAT_SNIPPET)
+        choice.snippet = input->path;
     else if (pass > 0)
         choice.recording = recording;
     else
-        choice.argv = options->argv;
-    choice.assembly = options->assembly;
-    choice.record_to = recording;
+        choice.argv = input->argv;
+    choice.assembly = input->assembly;
+    choice.record_to = recording[0] ? recording : NULL;
     return open_source(&choice, &result->model, error, status);
+}
+
+static void close_sources(struct sources *sources, bool early)
+{
+    for (unsigned i = 0; i < sources->count; i++) {
+        if (early)
+            trace_source_interrupt(sources->of[i]);
+        trace_source_close(sources->of[i]);
+    }
+}
+
+static int open_sources(const struct stat_options *options, struct stat_result *result,
+                        const struct recordings *recordings, size_t pass, struct sources *sources)
+{
+    char error[512] = "";
+    int status = 0;
+    sources->count = 0;
+    for (unsigned i = 0; i < options->input_count; i++) {
+        struct trace_source *source =
+            source_of(options, result, i, recordings->path[i], pass, error, &status);
+        if (!source) {
+            close_sources(sources, true);
+            return complain(status, "stat", "%s", error);
+        }
+        sources->of[sources->count++] = source;
+    }
+    return 0;
 }
 
 /* ---- one pass ----------------------------------------------------------------------------------
@@ -163,8 +204,9 @@ static bool read_rows(struct sim_bench *bench, struct stat_result *result, size_
 
 /* What ended the run before its end, for the footer; "" when nothing did. */
 static void judge(const struct stat_options *options, struct stat_result *result,
-                  const struct sim_bench *bench, const struct trace_source *source)
+                  const struct sim_bench *bench)
 {
+    const struct trace_source *failed = sim_bench_failed(bench);
     char *out = result->trouble;
     size_t size = sizeof result->trouble;
     if (interrupted)
@@ -183,8 +225,8 @@ static void judge(const struct stat_options *options, struct stat_result *result
         snprintf(out, size, "interrupted by signal %d", interrupted);
         break;
     case SIM_STOP_SOURCE_ERROR:
-        result->status = source->error_status ? source->error_status : EXIT_INPUT;
-        snprintf(out, size, "%s", source->error);
+        result->status = failed->error_status ? failed->error_status : EXIT_INPUT;
+        snprintf(out, size, "%s", failed->error);
         break;
     case SIM_STOP_NOT_ON_MODEL:
         result->status = EXIT_INPUT;
@@ -217,7 +259,7 @@ static void compare_passes(struct stat_result *result, const struct nb_stats *st
 }
 
 static int run_bench(const struct stat_options *options, struct stat_result *result, size_t pass,
-                     struct sim_bench *bench, struct trace_source *source)
+                     struct sim_bench *bench, const struct sources *sources)
 {
     char error[512];
     struct stat_progress line = {(unsigned)pass + 1, (unsigned)result->pass_count};
@@ -228,21 +270,24 @@ static int run_bench(const struct stat_options *options, struct stat_result *res
     sim_bench_access_rules(bench, &options->access);
     if (!stat_divide(options, &result->passes[pass], bench))
         return complain(EXIT_MACHINE, "stat", "out of memory");
-    running = options->source == STAT_PROGRAM && pass == 0 ? source : NULL;
+    for (unsigned i = 0; i < sources->count && pass == 0; i++)
+        running[i] = options->input[i].source == STAT_PROGRAM ? sources->of[i] : NULL;
     result->stop = sim_bench_run(
         bench, &(struct sim_run_options){.max_instructions = options->max_instructions,
                                          .stop = &interrupted,
                                          .progress = show ? stat_progress_show : NULL,
                                          .progress_context = &line});
-    running = NULL;
+    running[0] = running[1] = NULL;
     if (show)
         stat_progress_clear();
     if (!read_rows(bench, result, pass, error))
         return complain(EXIT_MACHINE, "stat", "%s", error);
     if (!stat_read_parts(options, result, pass, bench))
         return complain(EXIT_MACHINE, "stat", "out of memory");
-    judge(options, result, bench, source);
+    judge(options, result, bench);
     compare_passes(result, sim_bench_stats(bench), pass);
+    for (unsigned i = 0; i < result->lps; i++)
+        result->lp_stats[i] = *sim_bench_lp_stats(bench, i);
     result->seconds += sim_bench_seconds(bench);
     result->passes_run = pass + 1;
     return 0;
@@ -259,24 +304,23 @@ static int surround(const struct stat_options *options, struct sim_bench *bench)
 }
 
 static int run_pass(const struct stat_options *options, struct stat_result *result, size_t pass,
-                    const char *recording)
+                    const struct recordings *recordings)
 {
     char error[512] = "";
-    int status;
-    struct trace_source *source = source_of(options, result, recording, pass, error, &status);
-    if (!source)
-        return complain(status, "stat", "%s", error);
-    struct sim_bench *bench = sim_bench_new(&result->model, source, error);
+    struct sources sources;
+    int status = open_sources(options, result, recordings, pass, &sources);
+    if (status)
+        return status;
+    struct sim_bench *bench =
+        sim_bench_new_on(&result->model, sources.of, sources.count, result->lps, error);
     if (!bench)
         status = complain(EXIT_INPUT, "stat", "%s", error);
     else if (!(status = surround(options, bench)))
-        status = run_bench(options, result, pass, bench, source);
+        status = run_bench(options, result, pass, bench, &sources);
     sim_bench_free(bench);
-    if (status || result->partial)
-        trace_source_interrupt(source);
-    if (pass == 0)
-        result->end = source->end;
-    trace_source_close(source);
+    for (unsigned i = 0; i < sources.count && pass == 0; i++)
+        result->end[i] = sources.of[i]->end;
+    close_sources(&sources, status || result->partial);
     return status;
 }
 
@@ -302,25 +346,43 @@ static void mark_missing_passes(struct stat_result *result)
     }
 }
 
+/* Programs that later passes repeat are recorded: to FILE of --record, or for a while. */
+static int make_recordings(const struct stat_options *options, const struct stat_result *result,
+                           struct recordings *recordings)
+{
+    memset(recordings, 0, sizeof *recordings);
+    if (options->record)
+        snprintf(recordings->path[0], sizeof recordings->path[0], "%s", options->record);
+    recordings->temporary = !options->record && result->pass_count > 1;
+    for (unsigned i = 0; i < options->input_count && recordings->temporary; i++) {
+        char *path = recordings->path[i];
+        if (options->input[i].source == STAT_PROGRAM && !temporary_recording(path))
+            return complain(
+                EXIT_INPUT, "stat",
+                "%s: %s; the second pass needs a recording, set TMPDIR or give --record FILE", path,
+                strerror(errno));
+    }
+    return 0;
+}
+
+static void remove_recordings(const struct recordings *recordings)
+{
+    for (unsigned i = 0; i < 2 && recordings->temporary; i++)
+        if (recordings->path[i][0])
+            unlink(recordings->path[i]);
+}
+
 int stat_run(const struct stat_options *options, struct stat_result *result)
 {
-    char path[4096] = "";
-    bool temporary = options->source == STAT_PROGRAM && result->pass_count > 1 && !options->record;
-    int status = 0;
-    if (temporary && !temporary_recording(path))
-        return complain(
-            EXIT_INPUT, "stat",
-            "%s: %s; the second pass needs a recording, set TMPDIR or give --record FILE", path,
-            strerror(errno));
-    const char *recording = temporary ? path : options->record;
+    struct recordings recordings;
+    int status = make_recordings(options, result, &recordings);
     listen_to_signals();
     for (size_t pass = 0; pass < result->pass_count && !status; pass++) {
-        status = run_pass(options, result, pass, recording);
+        status = run_pass(options, result, pass, &recordings);
         if (result->partial && result->stop != SIM_STOP_LIMIT)
             break;
     }
-    if (temporary)
-        unlink(path);
+    remove_recordings(&recordings);
     mark_missing_passes(result);
     return status;
 }

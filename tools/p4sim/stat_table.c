@@ -69,17 +69,29 @@ static void print_registers(FILE *out, const struct stat_row *row, const struct 
             "", (unsigned long long)plan->pebs_enable, (unsigned long long)plan->pebs_matrix_vert);
 }
 
-static void print_statistics(FILE *out, const struct nb_stats *stats)
+static void print_statistic(FILE *out, const struct nb_stats *stats, size_t offset)
+{
+    uint64_t value;
+    char number[32];
+    memcpy(&value, (const char *)stats + offset, sizeof value);
+    grouped(value, number);
+    fprintf(out, "%20s  ", number);
+}
+
+/* With two logical processors: both together, then each by itself; what belongs to neither is 0
+ * there. */
+static void print_statistics(FILE *out, const struct stat_result *result)
 {
     const char *name, *unit, *text;
     size_t offset;
     fputs("\n The machine's own statistics:\n\n", out);
+    if (result->lps > 1)
+        fprintf(out, "%20s  %20s  %20s\n", "both", "logical processor 0", "logical processor 1");
     for (size_t i = 0; (name = nb_stat_describe(i, &unit, &text, &offset)); i++) {
-        uint64_t value;
-        char number[32];
-        memcpy(&value, (const char *)stats + offset, sizeof value);
-        grouped(value, number);
-        fprintf(out, "%20s  %-26s # %s\n", number, name, text);
+        print_statistic(out, &result->stats, offset);
+        for (unsigned lp = 0; lp < result->lps && result->lps > 1; lp++)
+            print_statistic(out, &result->lp_stats[lp], offset);
+        fprintf(out, "%-26s # %s\n", name, text);
     }
 }
 
@@ -97,26 +109,30 @@ static void print_executors(FILE *out, const struct trace_end *end)
             stepped, "stepped");
 }
 
-void stat_end_text(const struct stat_result *result, char *out, size_t size)
+void stat_end_text(const struct stat_result *result, unsigned which, char *out, size_t size)
 {
-    const struct trace_end *end = &result->end;
-    const char *subject = result->source == STAT_TRACE ? "the recorded program" : "the program";
+    const struct trace_end *end = &result->end[which];
+    bool recorded = result->source[which] == STAT_TRACE;
+    const char *subject = recorded ? "the recorded program" : "the program";
+    if (result->source_count > 1)
+        subject = which ? "the second program" : "the first program";
     if (end->how == TRACE_ENDED_SIGNAL)
         snprintf(out, size, "%s was ended by signal %d", subject, end->status);
     else if (end->how == TRACE_ENDED_EXIT)
         snprintf(out, size, "%s exited with status %d", subject, end->status);
     else if (end->how == TRACE_ENDED_SNIPPET)
-        snprintf(out, size, "the snippet ran to its end");
+        snprintf(out, size, "%s ran to its end",
+                 result->source_count > 1 ? subject : "the snippet");
     else
         snprintf(out, size, "%s did not come to its end", subject);
 }
 
-static void print_end(FILE *out, const struct stat_result *result)
+static void print_end(FILE *out, const struct stat_result *result, unsigned which)
 {
     char text[128];
-    const struct trace_end *end = &result->end;
+    const struct trace_end *end = &result->end[which];
     if (result->stop == SIM_STOP_END) {
-        stat_end_text(result, text, sizeof text);
+        stat_end_text(result, which, text, sizeof text);
         fprintf(out, " %s", text);
         if (end->processes > 1)
             fprintf(out, "; %u processes", (unsigned)end->processes);
@@ -230,12 +246,14 @@ void stat_print_table(FILE *out, const struct stat_options *options,
         fprintf(out, " counted in %zu passes over the same instructions: %s\n", result->pass_count,
                 result->split);
     print_trouble(out, result);
-    print_end(out, result);
+    for (unsigned i = 0; i < result->source_count; i++)
+        print_end(out, result, i);
     print_kernel(out, result);
     print_speed(out, result);
     if (options->statistics) {
-        print_statistics(out, &result->stats);
-        print_executors(out, &result->end);
+        print_statistics(out, result);
+        for (unsigned i = 0; i < result->source_count; i++)
+            print_executors(out, &result->end[i]);
     }
     fputc('\n', out);
 }
