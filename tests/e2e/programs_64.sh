@@ -47,6 +47,7 @@ check dash -c 'n=0; while [ $n -lt 20 ]; do n=$((n + 1)); done; echo $n'
 check perl -e 'my %count; $count{$_ % 7} += $_ for 1 .. 200; print join(" ", map { $count{$_} } sort keys %count), "\n"'
 check sha256sum "$work/text"
 check_steps true
+check "$PROGRAMS/threads_64" 100
 [ "$tried" -gt 4 ] || skip "fewer than five 64-bit programs here"
 
 # a shell that starts others: each is followed, whatever its kind

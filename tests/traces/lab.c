@@ -103,6 +103,14 @@ static struct trace_source *checked(struct trace_source *source, const char *err
     return source;
 }
 
+/* By the names tests/programs gives. */
+static bool is_64_bit(const char *program)
+{
+    size_t length = strlen(program);
+
+    return length > 3 && strcmp(program + length - 3, "_64") == 0;
+}
+
 static struct trace_source *open_live(const char *program, const char *argument, const char *other,
                                       struct trace_live_options options)
 {
@@ -113,6 +121,7 @@ static struct trace_source *open_live(const char *program, const char *argument,
 
     options.argv = argv;
     options.cpuid = p4_cpuid;
+    options.long_mode = is_64_bit(program);
     snprintf(path, sizeof path, "%s/%s", PROGRAMS, program);
     silence(kept);
     source = trace_open_live(&options, error, &status);

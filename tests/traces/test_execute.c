@@ -70,6 +70,18 @@ static void child_processes(void **state)
     assert_same_both_ways("forks", "1");
 }
 
+static void programs_of_64_bit_mode(void **state)
+{
+    static const char *const programs[][2] = {
+        {"sort_64", "5"},  {"floats_64", "1"},          {"signals_64", "1"},
+        {"crash_64", "1"}, {"self_modifying_64", "12"}, {"forks_64", "1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        assert_same_both_ways(programs[i][0], programs[i][1]);
+}
+
 /* A child that spins is still reached by its parent's signal. */
 static void a_loop_without_system_calls_can_be_ended(void **state)
 {
@@ -99,6 +111,7 @@ int main(void)
         cmocka_unit_test(code_that_is_rewritten),
         cmocka_unit_test(segments_and_processor_identification),
         cmocka_unit_test(child_processes),
+        cmocka_unit_test(programs_of_64_bit_mode),
         cmocka_unit_test(a_loop_without_system_calls_can_be_ended),
         cmocka_unit_test(nearly_everything_is_interpreted),
     };
