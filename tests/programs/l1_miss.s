@@ -6,9 +6,10 @@
  * loads are independent. The missing load reads through EAX and writes EAX, so that a precise record,
  * taken before it retires, still has the address in EAX.
  *
- * 8 misses in each of RUNS runs, whatever the model: its L1 has at most eight ways of 8 KB in all.
+ * Each run begins one address further than the one before. Without that, a fixed period would resonate
+ * with the loop: here nothing else disturbs the program, and some addresses would never be met.
  */
-        .globl  _start, missing_load, before, after
+        .globl  _start
         .set    RUNS, 5000
 
         .bss
@@ -16,10 +17,12 @@
 table:  .skip   8 * 8192
         .globl  near
 near:   .skip   4096                    # the loads that hit: four lines, away from the table's set
+stack:                                  # its own: that of the kernel lies where the environment wants
 
         .text
         .type   _start, @function
-_start: movl    $RUNS, %edi
+_start: movl    $stack, %esp
+        movl    $RUNS, %edi
 run:    call    before
         call    missing
         call    after
@@ -32,12 +35,15 @@ run:    call    before
 
         .type   missing, @function
 missing:
-        movl    $table + 0x760, %edx
+        movl    %edi, %edx
+        negl    %edx
+        shll    $13, %edx
+        andl    $0xe000, %edx           # (run mod 8) * 8 KB; EDI counts down
         movl    $8, %ecx
-again:  movl    %edx, %eax
+again:  leal    table + 0x760(%edx), %eax
         addl    $8192, %edx
-missing_load:
-        movl    (%eax), %eax
+        andl    $0xe000, %edx
+        movl    (%eax), %eax            # misses
         decl    %ecx
         jnz     again
         ret

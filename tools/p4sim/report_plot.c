@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { BARS = 40 }; /* rows of a bar chart of names: more cannot be read */
+enum { BARS = 25, BINS = 90 }; /* rows of a bar chart of names: more cannot be read */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -49,22 +49,39 @@ static void head(FILE *out, const struct report *report, unsigned height)
     fputs("\nset title ", out);
     quoted(out, title);
     fputs("\nset style fill solid 0.8 noborder\nset border 3\nset tics nomirror\n"
-          "set grid ytics lc rgb '#dddddd'\nset key top right\n",
+          "set grid ytics lc rgb '#dddddd'\nset key above\n",
           out);
 }
 
 static const char *const colours[] = {"#4477aa", "#cc6677"};
 
-/* The curves of an order: NUMBER SHARE for each column, each its own data block. */
-static void data_blocks(FILE *out, const struct report *report, unsigned rows, uint64_t zero)
+static int64_t skid_of(const struct tally_row *row)
+{
+    return (int64_t)(row->order - (UINT64_C(1) << 63));
+}
+
+static int64_t round_down(int64_t value, int64_t width)
+{
+    return (value < 0 ? value - width + 1 : value) / width * width;
+}
+
+/* Shares of distances in bars WIDTH instructions wide, for each column a data block. The rows come
+ * in order. */
+static void skid_bars(FILE *out, const struct report *report, int64_t width)
 {
     for (unsigned c = 0; c < report->columns; c++) {
+        double share = 0;
         fprintf(out, "$column%u << EOD\n", c);
-        for (unsigned i = 0; i < rows; i++) {
+        for (size_t i = 0; i < report->tally.count; i++) {
             const struct tally_row *row = &report->tally.row[i];
-            if (row->count[c])
-                fprintf(out, "%" PRId64 " %.6f\n", (int64_t)(row->order - zero),
-                        100 * tally_share(&report->tally, row, c));
+            int64_t bar = round_down(skid_of(row), width);
+            share += 100 * tally_share(&report->tally, row, c);
+            if (i + 1 < report->tally.count &&
+                round_down(skid_of(&report->tally.row[i + 1]), width) == bar)
+                continue;
+            if (share > 0)
+                fprintf(out, "%.2f %.6f\n", (double)bar / (double)width, share);
+            share = 0;
         }
         fputs("EOD\n", out);
     }
@@ -74,7 +91,7 @@ static void impulses(FILE *out, const struct report *report, const char *style)
 {
     for (unsigned c = 0; c < report->columns; c++) {
         fprintf(out, "%s$column%u using ($1%+.2f):2 with %s lc rgb '%s' title ", c ? ", " : "plot ",
-                c, report->columns > 1 ? 0.36 * c - 0.18 : 0.0, style, colours[c]);
+                c, report->columns > 1 ? 0.4 * c - 0.2 : 0.0, style, colours[c]);
         quoted(out, report->column[c].title);
     }
     fputc('\n', out);
@@ -88,7 +105,7 @@ static int64_t skid_reach(const struct report *report)
         double below = 0;
         for (size_t i = 0; i < report->tally.count && below < 0.99; i++) {
             const struct tally_row *row = &report->tally.row[i];
-            int64_t skid = (int64_t)(row->order - (UINT64_C(1) << 63));
+            int64_t skid = skid_of(row);
             below += tally_share(&report->tally, row, c);
             if (skid > reach && row->count[c])
                 reach = skid;
@@ -97,16 +114,41 @@ static int64_t skid_reach(const struct report *report)
     return reach;
 }
 
+/* 1, 2, 5, 10, 20, ...: the least that makes at most BINS bars. */
+static int64_t bar_width(int64_t reach)
+{
+    static const int64_t steps[] = {1, 2, 5};
+    for (int64_t ten = 1;; ten *= 10)
+        for (unsigned i = 0; i < 3; i++)
+            if (reach / (ten * steps[i]) < BINS)
+                return ten * steps[i];
+}
+
+/* Labels of bars: a round number of instructions. */
+static int64_t label_step(int64_t width, int64_t reach)
+{
+    int64_t step = width;
+    while (reach / step > 12)
+        step += width;
+    return step;
+}
+
 static void plot_skid(FILE *out, const struct report *report)
 {
+    int64_t reach = skid_reach(report), width = bar_width(reach);
+    int64_t step = label_step(width, reach);
     head(out, report, 500);
-    data_blocks(out, report, (unsigned)report->tally.count, UINT64_C(1) << 63);
-    int64_t reach = skid_reach(report);
+    skid_bars(out, report, width);
     fprintf(out,
-            "set boxwidth %s\nset xrange [-5:%" PRId64 "]\nset yrange [0:*]\n"
-            "set xlabel 'instructions between the one at fault and the sample'\n"
-            "set ylabel 'share of the samples, %%'\n",
-            report->columns > 1 ? "0.36" : "0.8", reach + 3);
+            "set boxwidth %s\nset xrange [%.2f:%.2f]\nset yrange [0:*]\n"
+            "set ylabel 'share of the samples, %%'\nset xtics (",
+            report->columns > 1 ? "0.4" : "0.8", -1.5, (double)reach / (double)width + 1.5);
+    for (int64_t at = 0; at <= reach; at += step)
+        fprintf(out, "%s'%" PRId64 "' %.3f", at ? ", " : "", at, (double)at / (double)width);
+    fprintf(out, ")\nset xlabel 'instructions between the one at fault and the sample");
+    if (width > 1)
+        fprintf(out, " (a bar: %" PRId64 ")", width);
+    fputs("'\n", out);
     impulses(out, report, "boxes");
 }
 
@@ -173,7 +215,7 @@ static void plot_lying(FILE *out, const struct report *report)
                 100 * tally_share(&report->tally, row, 1));
     }
     fprintf(out,
-            "EOD\nunset grid\nset grid xtics lc rgb '#dddddd'\nset key bottom right\n"
+            "EOD\nunset grid\nset grid xtics lc rgb '#dddddd'\n"
             "set xrange [0:*]\nset yrange [0.3:%u.7]\nset xlabel 'share of the samples, %%'\n",
             rows);
     double half = report->columns > 1 ? 0.18 : 0.35;

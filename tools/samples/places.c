@@ -168,10 +168,54 @@ static void take_line(const struct object_file *file, GElf_Addr address, struct 
         place->file = dwfl_lineinfo(line, NULL, &place->line, NULL, NULL, NULL);
 }
 
+/* Is module address ADDRESS in memory the file asks for, its zeroed data included? */
+static bool in_memory_of(const struct object_file *file, GElf_Addr address)
+{
+    GElf_Phdr header;
+    size_t count = 0;
+    elf_getphdrnum(file->elf, &count);
+    for (size_t i = 0; i < count; i++)
+        if (gelf_getphdr(file->elf, (int)i, &header) && header.p_type == PT_LOAD &&
+            address - file->bias >= header.p_vaddr &&
+            address - file->bias < header.p_vaddr + header.p_memsz)
+            return true;
+    return false;
+}
+
+/* Zeroed data (.bss) are no mapping of their file: found by how far they are from its code. */
+static bool find_zeroed(struct places *places, uint16_t process, uint64_t address,
+                        struct place *place)
+{
+    for (size_t i = 0; i < places->samples->object_count; i++) {
+        const struct trace_object *object = &places->samples->object[i];
+        if (object->process != process || !object->executable)
+            continue;
+        const struct object_file *file = file_of(places, object);
+        GElf_Addr first, module;
+        GElf_Off offset = 0;
+        GElf_Sym symbol;
+        if (!file || !to_module(file, object, object->start, &first))
+            continue;
+        module = first + (address - object->start);
+        if (!in_memory_of(file, module))
+            continue;
+        place->object = file->name;
+        place->function =
+            dwfl_module_addrinfo(file->module, module, &offset, &symbol, NULL, NULL, NULL);
+        place->offset = offset;
+        place->start = address - offset;
+        place->size = place->function ? symbol.st_size : 0;
+        return true;
+    }
+    return false;
+}
+
 struct place places_find(struct places *places, uint16_t process, uint64_t address)
 {
     struct place place = {.object = "[unknown]"};
     const struct trace_object *object = samples_object_at(places->samples, process, address);
+    if (!object && find_zeroed(places, process, address, &place))
+        return place;
     const struct object_file *file = object ? file_of(places, object) : NULL;
     GElf_Addr module;
     GElf_Off offset = 0;
