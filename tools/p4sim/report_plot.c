@@ -49,7 +49,7 @@ static void head(FILE *out, const struct report *report, unsigned height)
     fputs("\nset title ", out);
     quoted(out, title);
     fputs("\nset style fill solid 0.8 noborder\nset border 3\nset tics nomirror\n"
-          "set grid ytics lc rgb '#dddddd'\nset key above\n",
+          "set grid ytics lc rgb '#dddddd'\nset key above\nset offsets 0, 0, graph 0.05, 0\n",
           out);
 }
 
