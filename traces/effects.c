@@ -283,6 +283,14 @@ static void add_special(struct effects *effects, const cs_insn *insn)
 /* ---- operands ----------------------------------------------------------------------------------
  */
 
+/* 63 with an operand-size prefix writes 16 bits, which Capstone does not say. */
+static bool is_narrow_movsxd(const cs_insn *insn)
+{
+    const cs_x86 *x86 = &insn->detail->x86;
+
+    return insn->id == X86_INS_MOVSXD && x86->prefix[2] == X86_PREFIX_OPSIZE && !(x86->rex & 8);
+}
+
 /* Every explicit register operand, whatever Capstone's access marks say: the first is written
  * unless the instruction only compares or stores. */
 static void add_operands(struct effects *effects, const cs_insn *insn)
@@ -304,7 +312,7 @@ static void add_operands(struct effects *effects, const cs_insn *insn)
         }
         if (!(effects->writes & set_of(operand->reg)))
             continue;
-        if (is_narrow(operand->reg) ||
+        if (is_narrow(operand->reg) || is_narrow_movsxd(insn) ||
             ((set_of(operand->reg) & EFFECT_ALL_XMM) && !replaces_xmm(insn)))
             effects->reads |= set_of(operand->reg);
     }
@@ -381,6 +389,19 @@ static bool is_branch(csh handle, const cs_insn *insn)
            insn->id == X86_INS_JCXZ || insn->id == X86_INS_JRCXZ;
 }
 
+/* movq between XMM registers with a REX.W that means nothing: Capstone takes it for another form.
+ */
+static bool is_misread(const cs_insn *insn)
+{
+    bool repeat = false;
+    unsigned i = 0;
+
+    for (; i < insn->size && insn->bytes[i] != 0x0f; i++)
+        repeat |= insn->bytes[i] == 0xf3;
+    return repeat && i + 1 < insn->size && insn->bytes[i + 1] == 0x7e &&
+           (insn->detail->x86.rex & 8);
+}
+
 void effects_repeat(struct effects *effects)
 {
     effects->reads |= EFFECT_GPR(1) | (effects->writes & EFFECT_FLAGS);
@@ -393,7 +414,8 @@ struct effects effects_of(csh handle, const cs_insn *insn)
     cs_regs read, written;
     uint8_t read_count = 0, written_count = 0;
 
-    if (cs_regs_access(handle, insn, read, &read_count, written, &written_count) != CS_ERR_OK)
+    if (is_misread(insn) ||
+        cs_regs_access(handle, insn, read, &read_count, written, &written_count) != CS_ERR_OK)
         return (struct effects){
             .reads = EFFECT_ALL, .writes = EFFECT_ALL, .branch = effects.branch};
     for (unsigned i = 0; i < read_count; i++)

@@ -27,6 +27,7 @@ struct world {
     struct interpret_state state;
     struct trace_wrong_step step;
     uint64_t random;
+    enum recipe_mode mode; /* of the cases */
 };
 
 static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
@@ -80,7 +81,8 @@ static bool step_over(struct world *world, const uint8_t *bytes, size_t count)
     struct interpret_op op;
     struct recipe recipe;
 
-    if (!recipe_decode(world->decoder, RECIPE_32, bytes, count, &recipe) || recipe.length != count)
+    if (!recipe_decode(world->decoder, world->mode, bytes, count, &recipe) ||
+        recipe.length != count)
         return false;
     interpret_decode(&recipe, &op);
     wrong_path_step(world->path, ORACLE_CODE, &op, &recipe, &world->step);
@@ -115,8 +117,7 @@ static void load_case(struct world *world, const struct oracle_state *state)
     struct interpret_state *mine = &world->state;
 
     mine->registers = (struct recipe_registers){.ip = ORACLE_CODE, .flags = state->flags};
-    for (unsigned i = 0; i < 8; i++)
-        mine->registers.gpr[i] = state->gpr[i];
+    memcpy(mine->registers.gpr, state->gpr, sizeof state->gpr);
     memcpy(mine->xmm, state->xmm, sizeof state->xmm);
     mine->mxcsr = state->mxcsr;
     memcpy(&mine->x87, state->x87, sizeof state->x87);
@@ -130,13 +131,14 @@ static void change(struct world *world, effect_set set)
 {
     struct interpret_state *state = &world->state;
 
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 16; i++) {
         if (set & EFFECT_GPR(i))
-            state->registers.gpr[i] ^= any(world) | 1;
+            state->registers.gpr[i] ^=
+                any(world) | 1 | (world->mode == RECIPE_64 ? (uint64_t)any(world) << 32 : 0);
         if (set & EFFECT_XMM(i))
             for (unsigned j = 0; j < 4; j++)
                 state->xmm[i].d[j] ^= any(world);
-        if (set & EFFECT_X87)
+        if ((set & EFFECT_X87) && i < 8)
             state->x87.st[i][any(world) % 8] ^= 0x55;
     }
     if (set & EFFECT_FLAGS)
@@ -192,12 +194,13 @@ static bool know_the_same(const struct outcome *a, const struct outcome *b)
                 (!a->step.next_known || a->step.next_ip == b->step.next_ip) &&
                 a->step.access_count == b->step.access_count && a->step.unknown == b->step.unknown;
 
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 16; i++) {
         same &=
             (a->unknown & EFFECT_GPR(i)) || a->state.registers.gpr[i] == b->state.registers.gpr[i];
         same &= (a->unknown & EFFECT_XMM(i)) ||
                 !memcmp(&a->state.xmm[i], &b->state.xmm[i], sizeof a->state.xmm[i]);
-        same &= (a->unknown & EFFECT_X87) || !memcmp(a->state.x87.st[i], b->state.x87.st[i], 10);
+        same &= i >= 8 || (a->unknown & EFFECT_X87) ||
+                !memcmp(a->state.x87.st[i], b->state.x87.st[i], 10);
     }
     for (unsigned i = 0; i < a->step.access_count; i++)
         same &= a->step.access[i].address == b->step.access[i].address;
@@ -213,7 +216,7 @@ static void print_case(const struct oracle_form *form, const struct oracle_state
     print_error("\nunknown before %llx, after %llx and %llx, next known %d %d\n",
                 (unsigned long long)unknown, (unsigned long long)a->unknown,
                 (unsigned long long)b->unknown, a->step.next_known, b->step.next_known);
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 16; i++)
         print_error("  gpr%u %llx %llx\n", i, (unsigned long long)a->state.registers.gpr[i],
                     (unsigned long long)b->state.registers.gpr[i]);
     print_error("  flags %llx %llx, memory %s\n", (unsigned long long)a->state.registers.flags,
@@ -229,7 +232,7 @@ static effect_set choose_unknown(struct world *world)
     for (unsigned i = 0; i < 35; i++)
         if (any(world) % 8 == 0)
             set |= (effect_set)1 << i;
-    return set & ~(EFFECT_GPR(8) * 0xff) & ~(EFFECT_XMM(8) * 0xff);
+    return world->mode == RECIPE_64 ? set : set & ~(EFFECT_GPR(8) * 0xff) & ~(EFFECT_XMM(8) * 0xff);
 }
 
 static void what_is_known_owes_nothing_to_what_is_not(void **state)
@@ -240,7 +243,7 @@ static void what_is_known_owes_nothing_to_what_is_not(void **state)
 
     for (unsigned i = 0; i < CASES; i++) {
         const struct oracle_form *form = &oracle_forms[i % oracle_form_count];
-        const struct oracle_state before = oracle_generate(form, false, &random);
+        const struct oracle_state before = oracle_generate(form, world->mode == RECIPE_64, &random);
         effect_set unknown = choose_unknown(world);
         load_case(world, &before);
         if (!run_case(world, &before, unknown, &one))
@@ -254,6 +257,15 @@ static void what_is_known_owes_nothing_to_what_is_not(void **state)
     }
 }
 
+static void in_64_bit_mode_too(void **state)
+{
+    struct world *world = *state;
+
+    world->mode = RECIPE_64;
+    what_is_known_owes_nothing_to_what_is_not(state);
+    world->mode = RECIPE_32;
+}
+
 /* Nothing unknown among what an interpreted instruction reads: its result is the interpreter's. */
 static void with_all_known_it_is_the_interpreter(void **state)
 {
@@ -263,7 +275,7 @@ static void with_all_known_it_is_the_interpreter(void **state)
 
     for (unsigned i = 0; i < CASES / 4; i++) {
         const struct oracle_form *form = &oracle_forms[i % oracle_form_count];
-        const struct oracle_state before = oracle_generate(form, false, &random);
+        const struct oracle_state before = oracle_generate(form, world->mode == RECIPE_64, &random);
         struct interpreter machine = {.memory = world->memory};
         struct trace_access access[TRACE_ACCESSES];
         static struct outcome mine;
@@ -274,7 +286,7 @@ static void with_all_known_it_is_the_interpreter(void **state)
         load_case(world, &before);
         if (!run_case(world, &before, 0, &mine))
             continue;
-        recipe_decode(world->decoder, RECIPE_32, before.code, before.length, &recipe);
+        recipe_decode(world->decoder, world->mode, before.code, before.length, &recipe);
         interpret_decode(&recipe, &op);
         machine.state = world->state;
         interpret_memory_drop(world->memory);
@@ -624,6 +636,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_known_owes_nothing_to_what_is_not),
+        TEST(in_64_bit_mode_too),
         TEST(with_all_known_it_is_the_interpreter),
         TEST(a_store_is_seen_by_the_path_alone),
         TEST(memory_that_is_not_there_gives_an_unknown_address_to_the_next_load),
