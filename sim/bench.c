@@ -113,6 +113,8 @@ static enum nb_input_result from_source(struct feed *feed, struct trace_instruct
     case TRACE_ERROR:
         feed->bench->failed = feed->source;
         break;
+    case TRACE_IDLE: /* only where a choice is made (spread.c) */
+        return NB_INPUT_IDLE;
     case TRACE_END:
         break;
     }

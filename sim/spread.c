@@ -2,9 +2,10 @@
  * The threads of one source spread over two logical processors; see spread.h.
  *
  * Thread N runs on logical processor N modulo 2 (model choice: a system's scheduler would move
- * threads, and would not be the same from run to run). Each logical processor has a queue of
- * instructions that the source gave while the other one asked. One whose threads do not appear
- * within AHEAD instructions of the other's is idle.
+ * threads, and would not be the same from run to run). A live program executes the thread that is
+ * asked for, some instructions at a time. A recording gives its threads in the order in which they
+ * took turns; what the other logical processor will ask for waits, up to AHEAD instructions: so a
+ * thread may begin before the instruction that let it go has retired on the other one.
  *
  * The source marks the last instruction of a turn as interrupted, since another thread comes next
  * in its stream. On a logical processor of its own the thread may just go on, so such an
@@ -15,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than a turn of each of some threads in a recording (20000 instructions a turn). */
-#define AHEAD 65536u
+/* Recordings: more than a turn of a thread (20000 instructions). */
+#define AHEAD 32768u
+/* Live programs: instructions of a thread executed in a row. */
+#define BATCH 128u
 
 struct waiting {
     struct trace_instruction in;
@@ -129,21 +132,32 @@ static void append(struct sim_spread *s, const struct trace_instruction *in)
     s->second_seen |= sim_spread_lp(in->thread) == 1;
 }
 
-/* One more instruction from the source into its queue; false when there is none now. */
-static bool pull(struct sim_spread *s)
+/* One more instruction from the source, of a thread of LP's where it can choose, into its queue;
+ * false when there is none now. */
+static bool pull(struct sim_spread *s, unsigned lp)
 {
     struct trace_instruction in;
     if (s->ended || s->synchronise || s->lane[0].count == AHEAD || s->lane[1].count == AHEAD)
         return false;
+    s->source->choice = lp + 1;
     enum trace_result result = trace_source_next(s->source, &in);
     s->synchronise = result == TRACE_SYNC;
     if (result == TRACE_OK)
         append(s, &in);
-    else if (result != TRACE_SYNC) {
+    else if (result != TRACE_SYNC && result != TRACE_IDLE) {
         s->ended = true;
         s->end = result;
     }
     return result == TRACE_OK;
+}
+
+/* Some more of LP's while the source is at its thread: a change of threads costs time. */
+static void pull_more(struct sim_spread *s, unsigned lp)
+{
+    struct lane *lane = &s->lane[lp];
+    while (!s->lane[lp ^ 1].idle && lane->count < BATCH && pull(s, lp) &&
+           sim_spread_lp(s->last_thread) == lp)
+        continue;
 }
 
 /* What comes behind a turn's last instruction on its own logical processor decides whether it was
@@ -159,12 +173,13 @@ static void judge(struct lane *lane)
     in->next_ip = next->ip;
 }
 
-static void take(struct sim_spread *s, struct lane *lane, struct trace_instruction *out)
+static void take(struct sim_spread *s, unsigned lp, struct trace_instruction *out)
 {
+    struct lane *lane = &s->lane[lp];
     struct waiting *first = at(lane, 0);
-    while (first->in.flags & TRACE_INTERRUPTED && s->last == first && pull(s))
+    while (first->in.flags & TRACE_INTERRUPTED && s->last == first && pull(s, lp))
         continue;
-    while (first->turn_ended && lane->count < 2 && pull(s))
+    while (first->turn_ended && lane->count < 2 && pull(s, lp))
         continue;
     if (first->turn_ended && lane->count >= 2)
         judge(lane);
@@ -204,14 +219,19 @@ enum sim_spread_result sim_spread_next(struct sim_spread *s, unsigned lp,
                                        struct trace_instruction *out)
 {
     struct lane *lane = &s->lane[lp];
-    if (lp == 1 && !s->ended && !s->second_seen && s->source->end.threads <= 1) {
+    bool begun = s->second_seen || (s->source->chooses && s->source->end.threads > 1);
+    if (lp == 1 && !s->ended && !begun) {
         lane->idle = true; /* and the source is not read ahead */
         return SIM_SPREAD_IDLE;
     }
-    while (!lane->count && pull(s))
-        continue;
+    if (!lane->count) {
+        while (!lane->count && pull(s, lp))
+            continue;
+        if (lane->count)
+            pull_more(s, lp);
+    }
     if (!lane->count)
         return nothing(s, lp);
-    take(s, lane, out);
+    take(s, lp, out);
     return SIM_SPREAD_OK;
 }

@@ -145,6 +145,16 @@ static void cut(struct live *live)
 /* ---- the source --------------------------------------------------------------------------------
  */
 
+/* The threads asked for all sleep; what one of them executed last is no longer held back. */
+static enum trace_result idle(struct live *live, struct trace_instruction *out)
+{
+    if (!live->has_pending || (live->pending.thread & 1u) != live->source.choice - 1)
+        return TRACE_IDLE;
+    live->pending.flags |= TRACE_INTERRUPTED;
+    deliver(live, out);
+    return TRACE_OK;
+}
+
 static enum trace_result live_next(struct trace_source *source, struct trace_instruction *out)
 {
     struct live *live = live_of(source);
@@ -162,6 +172,8 @@ static enum trace_result live_next(struct trace_source *source, struct trace_ins
         thread = live_schedule(live);
         if (!thread && !live->thread_count)
             return drain(live, out);
+        if (!thread && source->choice && !live->interrupted)
+            return idle(live, out);
         if (!thread)
             continue;
         switch (thread->outside ? live_step_outside(live, thread, &fresh)
@@ -386,6 +398,7 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
         return NULL;
     }
     live->source.ops = &live_ops;
+    live->source.chooses = true;
     live->cpuid = options->cpuid;
     live->cpuid_context = options->cpuid_context;
     live->native_only = options->native_only;

@@ -91,6 +91,10 @@ struct live {
     bool native_only;
     struct live_check *check; /* live_check.h, or NULL */
     uint32_t quantum;
+    struct {
+        uint16_t thread; /* whose turn it is among the threads of one choice */
+        uint32_t used;   /* instructions of it */
+    } turns[2];
     bool long_mode; /* 64-bit programs are followed */
     uint32_t threads_seen;
     bool natively;     /* threads run without steps: live_native.c */

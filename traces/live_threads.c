@@ -447,8 +447,59 @@ static void look_after_all(struct live *live)
     } while (!live->interrupted && !live->source.error[0]);
 }
 
+static struct live_thread *switch_to(struct live *live, size_t at)
+{
+    if (at != live->current && live->current < live->thread_count)
+        execute_leave(live->threads[live->current]);
+    if (at != live->current && live->threads[at]->space)
+        space_touch(live->threads[at]->space); /* others may have written shared memory */
+    live->current = at;
+    return live->threads[at];
+}
+
+/* The ready thread of the reader's choice that comes next behind thread number AFTER, AFTER itself
+ * last; the number of threads when there is none. */
+static size_t next_chosen(const struct live *live, uint16_t after)
+{
+    size_t best = live->thread_count;
+    uint16_t nearest = UINT16_MAX;
+
+    for (size_t i = 0; i < live->thread_count; i++) {
+        const struct live_thread *thread = live->threads[i];
+        uint16_t distance = (uint16_t)(thread->number - after - 1);
+        if (thread->state != THREAD_READY || (thread->number & 1u) != live->source.choice - 1 ||
+            (best < live->thread_count && distance >= nearest))
+            continue;
+        nearest = distance;
+        best = i;
+    }
+    return best;
+}
+
+/* Threads of one choice take turns among themselves; NULL while all of them sleep. */
+static struct live_thread *schedule_choice(struct live *live)
+{
+    unsigned choice = live->source.choice - 1;
+    uint16_t last = live->turns[choice].thread;
+    size_t same = next_chosen(live, (uint16_t)(last - 1)), at;
+
+    if (same < live->thread_count && live->threads[same]->number == last &&
+        live->turns[choice].used++ < live->quantum)
+        return switch_to(live, same);
+    look_after_all(live);
+    at = next_chosen(live, last);
+    if (at >= live->thread_count)
+        return NULL;
+    live->turns[choice].thread = live->threads[at]->number;
+    live->turns[choice].used = 1;
+    return switch_to(live, at);
+}
+
 struct live_thread *live_schedule(struct live *live)
 {
+    if (live->source.choice)
+        return schedule_choice(live);
+
     struct live_thread *thread =
         live->current < live->thread_count ? live->threads[live->current] : NULL;
 

@@ -66,6 +66,7 @@ enum trace_result {
     TRACE_OK = 0, /* an instruction was delivered */
     TRACE_SYNC,   /* the next instruction reads or writes the clock or the monitoring hardware: let
                      all delivered ones retire, then ask again. Only after trace_source_answer() */
+    TRACE_IDLE,   /* none of the threads asked for (choice) can run now, but another one can */
     TRACE_END,    /* the run is over: see trace_source_end() */
     TRACE_ERROR,  /* the source cannot go on: see trace_source_error() */
 };
@@ -162,6 +163,10 @@ struct trace_source {
     const struct trace_source_ops *ops;
     trace_register_fn *registers; /* or NULL */
     void *registers_context;
+    /* Whose instruction next() gives: 0 any thread's, in turn; 1 or 2: one of those with an even or
+     * odd number. Only live programs choose; the others say so. */
+    unsigned choice;
+    bool chooses;
     unsigned logical_processors; /* N of /dev/cpu/N/msr that exist */
     struct trace_end end;
     char error[512];    /* what, where, what was expected; "" while all is well */

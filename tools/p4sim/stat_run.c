@@ -338,11 +338,23 @@ static bool temporary_recording(char path[4096])
     return true;
 }
 
-static void mark_missing_passes(struct stat_result *result)
+/* Threads of a live program that ran side by side: which did what when depended on the machine, and
+ * a recording repeats their order in another way. */
+static bool ran_side_by_side(const struct stat_options *options, const struct stat_result *result)
 {
+    return result->lps > options->input_count && options->input[0].source == STAT_PROGRAM &&
+           result->end[0].threads > 1;
+}
+
+static void mark_missing_passes(const struct stat_options *options, struct stat_result *result)
+{
+    const char *why = ran_side_by_side(options, result)
+                          ? "threads on two logical processors cannot be repeated: ask for what "
+                            "fits into one pass"
+                          : "its pass was not run";
     for (size_t i = 0; i < result->row_count; i++) {
         if (result->rows[i].pass >= result->passes_run)
-            result->rows[i].why_not = "its pass was not run";
+            result->rows[i].why_not = why;
     }
 }
 
@@ -379,10 +391,11 @@ int stat_run(const struct stat_options *options, struct stat_result *result)
     listen_to_signals();
     for (size_t pass = 0; pass < result->pass_count && !status; pass++) {
         status = run_pass(options, result, pass, &recordings);
-        if (result->partial && result->stop != SIM_STOP_LIMIT)
+        if (ran_side_by_side(options, result) ||
+            (result->partial && result->stop != SIM_STOP_LIMIT))
             break;
     }
     remove_recordings(&recordings);
-    mark_missing_passes(result);
+    mark_missing_passes(options, result);
     return status;
 }
