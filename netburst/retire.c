@@ -155,6 +155,22 @@ static void retire_flow(struct nb_machine *m, struct lp *lp, struct dyn *d)
     }
 }
 
+/* Operands or results that the units cannot handle. */
+static void ask_assist(struct nb_machine *m, struct lp *lp, const struct dyn *d)
+{
+    unsigned x87 = d->in.assist & 0x1Fu;
+    if (x87)
+        post(m, d->who, P4PMU_EV_x87_assist, x87, 1);
+    if (d->in.assist & NB_ASSIST_SSE)
+        post(m, d->who, P4PMU_EV_SSE_input_assist, 1u << 15, 1);
+    lp->after.flow[FLOW_ASSIST] =
+        (struct nb_instruction){.repetitions = 1,
+                                .ip = d->in.next_ip,
+                                .process = d->in.process,
+                                .flags = d->in.flags & NB_INSTRUCTION_KERNEL};
+    lp->after.any = lp->after.flow_due[FLOW_ASSIST] = true;
+}
+
 static void retire_instruction(struct nb_machine *m, struct lp *lp, struct dyn *d)
 {
     if (d->flow) {
@@ -166,6 +182,8 @@ static void retire_instruction(struct nb_machine *m, struct lp *lp, struct dyn *
     follow_x87_top(lp, d->code);
     if (d->code->branch != NB_BRANCH_NONE)
         retire_branch(m, lp, d);
+    if (d->in.assist)
+        ask_assist(m, lp, d);
     if (d->in.flags & NB_INSTRUCTION_HANDLER_END)
         interrupt_return(m, lp);
 }

@@ -98,7 +98,8 @@ static void copy_instruction(const struct trace_instruction *in, struct nb_instr
     out->flags = flags_of(in->flags);
     out->length = in->length;
     out->access_count = in->access_count;
-    out->faults = out->assist = 0;
+    out->faults = 0;
+    out->assist = in->assist; /* the same bits */
     out->unknown = out->unmapped = 0;
     copy_accesses(in->access, in->access_count, out);
 }

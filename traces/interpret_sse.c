@@ -187,14 +187,42 @@ static bool may_trap(const struct interpreter *machine)
     return (machine->state.mxcsr & MXCSR_ALL_MASKED) != MXCSR_ALL_MASKED;
 }
 
+/* The exceptions of one instruction are told from earlier ones, which are sticky. */
+enum {
+    MXCSR_STICKY = 0x3f,
+    MXCSR_DENORMAL = 1 << 1,
+    MXCSR_UNDERFLOW = 1 << 4,
+    MXCSR_FTZ = 1 << 15
+};
+
+static uint32_t put_aside(struct interpreter *machine)
+{
+    uint32_t earlier = machine->state.mxcsr & MXCSR_STICKY;
+
+    machine->state.mxcsr ^= earlier;
+    return earlier;
+}
+
+static void note_assist(struct interpreter *machine, uint32_t earlier)
+{
+    uint32_t now = machine->state.mxcsr;
+
+    if ((now & MXCSR_DENORMAL) || ((now & MXCSR_UNDERFLOW) && !(now & MXCSR_FTZ)))
+        machine->assist = TRACE_ASSIST_SSE;
+    machine->state.mxcsr |= earlier;
+}
+
 static bool run_float(struct interpreter *machine, const struct interpret_op *op,
                       const struct trace_access *access)
 {
     union interpret_xmm source;
+    uint32_t earlier;
 
     if (may_trap(machine) || !load_source(machine, op, access, &source))
         return false;
+    earlier = put_aside(machine);
     op->arithmetic(xmm(machine, op->reg), &source, &machine->state.mxcsr);
+    note_assist(machine, earlier);
     return true;
 }
 
@@ -213,12 +241,15 @@ static bool run_to_integer(struct interpreter *machine, const struct interpret_o
                            const struct trace_access *access)
 {
     union interpret_xmm source;
+    uint32_t earlier;
 
     if (may_trap(machine) || !load_source(machine, op, access, &source))
         return false;
+    earlier = put_aside(machine);
     set_register(machine, op->reg, integer_size(op),
                  interpret_float_to_integer((enum interpret_prefix)op->direction, op->what,
                                             integer_size(op), &source, &machine->state.mxcsr));
+    note_assist(machine, earlier);
     return true;
 }
 
@@ -226,12 +257,15 @@ static bool run_compare(struct interpreter *machine, const struct interpret_op *
                         const struct trace_access *access)
 {
     union interpret_xmm source;
+    uint32_t earlier;
 
     if (may_trap(machine) || !load_source(machine, op, access, &source))
         return false;
+    earlier = put_aside(machine);
     set_flags(machine, FLAGS_ARITHMETIC,
               interpret_float_compare((enum interpret_prefix)op->direction, op->what,
                                       xmm(machine, op->reg), &source, &machine->state.mxcsr));
+    note_assist(machine, earlier);
     return true;
 }
 

@@ -84,6 +84,36 @@ static bool may_trap(const struct interpret_x87 *x87)
     return (x87->control & ALL_MASKED) != ALL_MASKED || (x87->status & EXCEPTION_WAITS);
 }
 
+/* Sticky bits of the status word are put aside, so that those of one instruction can be seen. */
+enum { DENORMAL = 1 << 1, OVERFLOWS = 1 << 3, UNDERFLOWS = 1 << 4, STACK = 1 << 6, C1 = 1 << 9 };
+enum { STICKY = 0x7f };
+
+/* Instructions that read, clear or unmask the sticky bits: fldcw, fnstsw to memory, fnclex, fninit.
+ */
+static bool is_about_status(uint64_t stub)
+{
+    enum { D9_5 = 4 * (1 * 8 + 5), DD_7 = 4 * (5 * 8 + 7) };
+    enum { DB_E2 = MEMORY_STUBS + 4 * (3 * 64 + 0x22), DB_E3 = DB_E2 + 4 };
+
+    return stub == D9_5 || stub == DD_7 || stub == DB_E2 || stub == DB_E3;
+}
+
+/* What the part's microcode would have had to do, from the exceptions (all masked) it raised. */
+static uint8_t assist_of(uint16_t status)
+{
+    unsigned assist = 0;
+
+    if (status & STACK)
+        assist |= status & C1 ? TRACE_ASSIST_X87_OVERFLOW : TRACE_ASSIST_X87_UNDERFLOW;
+    if (status & OVERFLOWS)
+        assist |= TRACE_ASSIST_X87_RESULT_OVERFLOW;
+    if (status & UNDERFLOWS)
+        assist |= TRACE_ASSIST_X87_RESULT_UNDERFLOW;
+    if (status & DENORMAL)
+        assist |= TRACE_ASSIST_X87_INPUT;
+    return (uint8_t)assist;
+}
+
 static bool run_x87(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
@@ -96,9 +126,15 @@ static bool run_x87(struct interpreter *machine, const struct interpret_op *op,
     if (may_trap(now) || (op->memory && !writes &&
                           !interpret_load_bytes(machine->memory, address, operand, op->bytes)))
         return false;
+    if (!is_about_status(op->immediate))
+        after.status &= (uint16_t)~STICKY;
     flags = run_on_host(interpret_x87_stubs + op->immediate, &after, operand, get_flags(machine));
     if (writes && !interpret_store_bytes(machine->memory, address, operand, op->bytes))
         return false;
+    if (!is_about_status(op->immediate)) {
+        machine->assist = assist_of(after.status);
+        after.status |= now->status & STICKY;
+    }
     after.opcode = now->opcode;
     after.ip = now->ip;
     after.data = now->data;

@@ -89,6 +89,7 @@ static void fill_in(struct replay *replay, uint64_t ip, uint64_t flags,
     if (entry->recipe.string && (flags & RECIPE_FLAG_DIRECTION))
         out->flags |= TRACE_REP_BACKWARD;
     out->length = entry->recipe.length;
+    out->assist = 0;
     replay->branched = entry->recipe.effects.branch != EFFECT_NO_BRANCH;
     replay->executed++;
 }
@@ -116,6 +117,7 @@ static bool interpret(struct replay *replay, struct trace_instruction *out)
     fill_in(replay, ip, flags, out);
     if (replay->copy)
         recorder_interpreted(replay->copy);
+    out->assist = replay->machine.assist;
     return true;
 }
 

@@ -35,6 +35,16 @@ enum trace_flags {
     TRACE_64BIT = 1 << 3,        /* executed in 64-bit mode */
 };
 
+/* Where a Pentium 4 needs help of its microcode: operands and results its units cannot handle. */
+enum trace_assist {
+    TRACE_ASSIST_X87_UNDERFLOW = 1 << 0, /* of the register stack */
+    TRACE_ASSIST_X87_OVERFLOW = 1 << 1,
+    TRACE_ASSIST_X87_RESULT_OVERFLOW = 1 << 2, /* masked */
+    TRACE_ASSIST_X87_RESULT_UNDERFLOW = 1 << 3,
+    TRACE_ASSIST_X87_INPUT = 1 << 4, /* denormal */
+    TRACE_ASSIST_SSE = 1 << 7,       /* denormal operand, or a result that becomes one */
+};
+
 /*
  * One executed instruction. `code` names the static instruction (process, address, bytes): equal
  * numbers mean the same bytes at the same address, numbers are dense from 0 in order of first
@@ -58,6 +68,7 @@ struct trace_instruction {
     uint16_t thread;  /* dense number of the thread, 0 is the first */
     uint8_t flags;
     uint8_t length; /* bytes of the instruction */
+    uint8_t assist; /* enum trace_assist, as far as the interpreter executed it; else 0 */
     uint8_t access_count;
     struct trace_access access[TRACE_ACCESSES];
 };
