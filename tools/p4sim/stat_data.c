@@ -92,11 +92,12 @@ static json_t *end_json(const struct stat_result *result, unsigned which)
 {
     static const char *const how[] = {"exit", "signal", "snippet", "cut"};
     const struct trace_end *end = &result->end[which];
-    return json_pack("{s:s, s:i, s:i, s:i, s:I, s:I, s:s}", "how",
-                     result->stop == SIM_STOP_END ? how[end->how] : "cut", "status", end->status,
-                     "processes", (int)end->processes, "threads", (int)end->threads, "signals",
-                     (json_int_t)end->signals, "uncounted_processes",
-                     (json_int_t)end->uncounted_processes, "note", end->note);
+    return json_pack(
+        "{s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:s}", "how",
+        result->stop == SIM_STOP_END ? how[end->how] : "cut", "status", end->status, "processes",
+        (int)end->processes, "threads", (int)end->threads, "signals", (json_int_t)end->signals,
+        "uncounted_processes", (json_int_t)end->uncounted_processes, "interpreted",
+        (json_int_t)end->interpreted, "stepped", (json_int_t)end->stepped, "note", end->note);
 }
 
 static json_t *head_json(const struct stat_result *result)
