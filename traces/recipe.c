@@ -501,6 +501,14 @@ static uint8_t bit_offset_register(const struct opcode *op)
     return bit_test ? (uint8_t)(op->digit | (op->rex & REX_R ? 8 : 0)) : GPR_NONE;
 }
 
+/* Addresses of BYTES; instructions that have none say 0. */
+static uint64_t mask_of(unsigned bytes, enum recipe_mode mode)
+{
+    if (!bytes)
+        bytes = mode == RECIPE_64 ? 8 : 4;
+    return ~(uint64_t)0 >> (64 - 8 * bytes);
+}
+
 bool recipe_decode(struct recipe_decoder *decoder, enum recipe_mode mode, const uint8_t *bytes,
                    size_t count, struct recipe *recipe)
 {
@@ -520,7 +528,7 @@ bool recipe_decode(struct recipe_decoder *decoder, enum recipe_mode mode, const 
     recipe->length = (uint8_t)insn->size;
     memset(recipe->bytes + insn->size, 0, sizeof recipe->bytes - insn->size);
     recipe->kind = kind_of(&op);
-    recipe->address_mask = ~(uint64_t)0 >> (64 - 8 * insn->detail->x86.addr_size);
+    recipe->address_mask = mask_of(insn->detail->x86.addr_size, mode);
     recipe->bit_offset = bit_offset_register(&op);
     recipe->effects = effects_of(decoder->handle[mode], insn);
     if (add_string(recipe, insn, &op)) {
