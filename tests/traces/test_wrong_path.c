@@ -606,7 +606,9 @@ static void both_know_the_same(const char *program, const char *size)
 
     lab_need_program(program);
     lab_path("wrong.p4t", path);
-    lab_drain(lab_live(program, size, NULL, path), TRACE_END);
+    live = lab_live(program, size, NULL, path);
+    lab_drain(live, TRACE_END);
+    trace_source_close(live);
     live = lab_live(program, size, NULL, NULL);
     replay = lab_file(path);
     while (trace_source_next(live, &now) == TRACE_OK) {
