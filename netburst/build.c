@@ -4,9 +4,10 @@
  * same time.
  *
  * A line ends when its six entries are used, when a uop that needs two entries finds one, after
- * indirect branches, calls, returns, far transfers and microcode flows, and at the branch limit
- * (Agner 5.2; the last two are model choices). Traces follow the predicted path. At each trace head
- * the trace cache is looked up, a hit ends build mode.
+ * indirect branches, calls, returns, far transfers and microcode flows, and before a conditional
+ * branch too many (Agner 5.2; the last two are model choices). Traces follow the predicted path:
+ * what a taken branch leads to stands behind it in the same line, the next turn of a loop too. At
+ * each trace head the trace cache is looked up, a hit ends build mode.
  */
 #include "machine.h"
 
@@ -141,14 +142,21 @@ static bool ends_line(const struct nb_code *code)
     }
 }
 
+/* A line holds so many conditional branches; one more begins the next line. */
+static void before_instruction(struct nb_machine *m, struct lp *lp, const struct nb_code *code)
+{
+    struct front_end *fe = &lp->fe;
+    if (code->branch != NB_BRANCH_CONDITIONAL)
+        return;
+    if (fe->build.count && fe->build_branches >= m->p.tc_line_branches)
+        line_end(m, lp);
+}
+
 static void after_instruction(struct nb_machine *m, struct lp *lp, const struct nb_code *code)
 {
     struct front_end *fe = &lp->fe;
-    if (code->branch != NB_BRANCH_NONE)
-        fe->build_branches++;
-    bool backward = code->branch != NB_BRANCH_NONE && fe->ip <= code->ip;
-    if (ends_line(code) || backward || fe->build_branches >= m->p.tc_line_branches ||
-        fe->build.entries >= m->p.tc_line_uops)
+    fe->build_branches = (uint8_t)(fe->build_branches + (code->branch == NB_BRANCH_CONDITIONAL));
+    if (ends_line(code) || fe->build.entries >= m->p.tc_line_uops)
         line_end(m, lp);
 }
 
@@ -159,6 +167,7 @@ static nb_clock decode(struct nb_machine *m, struct lp *lp)
     const struct nb_code *code = dyn_at(lp, fe->dyn)->code;
     if (fe_room(m, lp) < code->trace_uops)
         return NB_NEVER; /* until the allocator makes room */
+    before_instruction(m, lp, code);
     for (uint32_t i = (uint32_t)fe->uop; i < code->trace_uops; i++)
         line_add(m, lp, code, i);
     fe_push(m, lp, code->trace_uops - (uint32_t)fe->uop, FROM_TC_BUILD, m->p.decode_stages);

@@ -117,8 +117,10 @@ void machine_clear(struct nb_machine *m, struct lp *lp, uint32_t last, unsigned 
     uint16_t process = d->in.process;
     throw_out(m, lp, last);
     show_clear(m, lp, cause_bit);
-    if (cause_bit == NB_CLEAR_SELF_MODIFYING)
+    if (cause_bit == NB_CLEAR_SELF_MODIFYING) {
+        lp->fe.build.count = 0;
         tc_flush(m, lp->who);
+    }
     if (lp->refetch_count) {
         ip = lp->refetch[0].ip;
         process = lp->refetch[0].process;

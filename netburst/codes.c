@@ -88,7 +88,7 @@ static void make_address_part(struct nb_machine *m, struct lp *lp, struct nb_uop
 
 static void make_address_parts(struct nb_machine *m, struct lp *lp, struct nb_code *code)
 {
-    for (unsigned i = 0; i < code->uop_count + (unsigned)code->body_count; i++)
+    for (unsigned i = 0; i < code->uop_count + (unsigned)code->body_count + code->tail_count; i++)
         if (code->uops[i].flags & NB_UOP_STORE_FUSED)
             make_address_part(m, lp, &code->uops[i]);
 }

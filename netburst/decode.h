@@ -104,10 +104,13 @@ struct nb_facts {
     bool prefetches, fences, non_temporal, locked;
     bool high_byte; /* exactly one operand is AH, BH, CH or DH */
     bool sib;
-    bool partial;        /* result narrower than its register: merges into the old value */
-    uint8_t core;        /* enum nb_core */
-    uint8_t fp_class;    /* of the computing uop */
-    uint8_t data_pieces; /* of immediate and displacement: as many uops have room for them */
+    bool partial;          /* result narrower than its register: merges into the old value */
+    uint8_t core;          /* enum nb_core */
+    uint8_t fp_class;      /* of the computing uop */
+    uint16_t memory_bytes; /* of an access done in so many pieces; 0: in one */
+    uint8_t memory_pieces;
+    bool fence_orders_stores; /* not LFENCE */
+    uint8_t data_pieces;      /* of immediate and displacement: as many uops have room for them */
 };
 
 struct nb_arena; /* uops live here until the decoder is freed */

@@ -301,6 +301,24 @@ static void flow_masked_store(struct nb_facts *facts, const cs_x86 *x86)
     facts->non_temporal = true;
 }
 
+/* What is saved and restored goes in pieces: as many loads and stores as were counted (Weaver,
+ * deterministic events). */
+static void in_pieces(struct nb_facts *facts, const char *name)
+{
+    static const struct {
+        const char *name;
+        uint16_t bytes;
+        uint8_t pieces;
+    } rows[] = {{"fldenv", 28, 7},   {"fnstenv", 28, 7},  {"frstor", 108, 23},
+                {"fnsave", 108, 23}, {"fxsave", 512, 26}, {"fxrstor", 512, 26}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            facts->memory_bytes = rows[i].bytes;
+            facts->memory_pieces = rows[i].pieces;
+        }
+    }
+}
+
 /* FXSAVE writes, FXRSTOR reads all 512 bytes in one access. */
 static void flow_state(struct nb_facts *facts, const cs_x86 *x86, const char *name)
 {
@@ -456,6 +474,7 @@ static void apply_flow(const struct nb_decoder *decoder, const struct nb_name *n
         break;
     case NB_FLOW_FENCE:
         facts->fences = true;
+        facts->fence_orders_stores = strcmp(name->name, "lfence") != 0;
         break;
     case NB_FLOW_X87:
         nb_x87_facts(decoder->insn, facts, code);
@@ -543,5 +562,8 @@ void nb_facts_of(const struct nb_decoder *decoder, const struct nb_name *name,
         nb_add_source(facts, NB_REG_FLAGS);
     facts->breaks = !facts->partial && is_zero_idiom(decoder, name->name);
     facts->non_temporal = facts->non_temporal || strncmp(name->name, "movnt", 5) == 0;
+    in_pieces(facts, name->name);
+    if (strcmp(name->name, "cpuid") == 0) /* a store of its own, too (Weaver) */
+        facts->fences = facts->fence_orders_stores = true;
     facts->fp_class = class_of(name, facts, x86);
 }

@@ -13,12 +13,19 @@ static uint64_t age_at(const struct scheduler *s, int slot)
     return slot < 0 ? NB_NEVER : s->age[slot];
 }
 
+/* A unit that became FREE in the middle of a clock has begun then: only its port begins with whole
+ * clocks, so a time of 4.5 clocks is 4 and 5 in turn (Agner: IMUL). */
+static nb_tick unit_start(nb_tick free, nb_tick tick)
+{
+    return tick == free + 1 ? free : tick;
+}
+
 static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tick tick)
 {
     struct rob_entry *e = &m->rob[s->entry[slot]];
     scheduler_remove(s, slot);
     if (e->uop->unit != NB_UNIT_NONE)
-        *unit_free(m, e) = tick + e->uop->busy;
+        *unit_free(m, e) = unit_start(*unit_free(m, e), tick) + e->uop->busy;
     replay_first_pass(m, e, tick);
 }
 

@@ -57,6 +57,8 @@ void fe_restart(struct nb_machine *m, struct lp *lp, uint64_t ip, uint16_t proce
     fe->uop = 0;
     fe->line = NULL;
     fe->line_next = m->now;
+    if (fe->build.count) /* a trace that ends here */
+        tc_insert(m, lp, &fe->build);
     fe->build.count = 0;
     fe->lookup_due = true;
     fe->busy_until = m->now;
@@ -70,14 +72,34 @@ uint32_t fe_room(const struct nb_machine *m, const struct lp *lp)
     return m->limit.front > used ? m->limit.front - used : 0;
 }
 
-static const struct nb_uop *uop_of(const struct nb_code *code, uint64_t index, uint32_t *element)
+/* Passes of the body of a repeated string instruction, and elements left for its tail. Backward
+ * ones go element by element where there is a tail. */
+static uint64_t passes(const struct nb_code *code, const struct nb_instruction *in, uint64_t *left)
 {
+    uint64_t elements = code->body_elements ? code->body_elements : 1, n = in->repetitions;
+    *left = 0;
+    if (!code->tail_count)
+        return (n + elements - 1) / elements;
+    uint64_t whole = in->flags & NB_INSTRUCTION_BACKWARD ? 0 : n / elements;
+    *left = n - whole * elements;
+    return whole;
+}
+
+static const struct nb_uop *uop_of(const struct nb_code *code, const struct nb_instruction *in,
+                                   uint64_t index, uint32_t *element)
+{
+    uint64_t left;
     *element = 0;
     if (index < code->uop_count || !code->body_count)
         return &code->uops[index];
-    uint64_t in_body = index - code->uop_count;
-    *element = (uint32_t)(in_body / code->body_count * code->body_elements);
-    return &code->uops[code->uop_count + in_body % code->body_count];
+    uint64_t in_body = index - code->uop_count, body = passes(code, in, &left) * code->body_count;
+    if (in_body < body || !code->tail_count) {
+        *element = (uint32_t)(in_body / code->body_count * code->body_elements);
+        return &code->uops[code->uop_count + in_body % code->body_count];
+    }
+    uint64_t in_tail = in_body - body;
+    *element = (uint32_t)(in->repetitions - left + in_tail / code->tail_count);
+    return &code->uops[code->uop_count + code->body_count + in_tail % code->tail_count];
 }
 
 /* Push up to COUNT uops of the instruction being fetched; how many there was room for. */
@@ -91,7 +113,7 @@ uint32_t fe_push(struct nb_machine *m, struct lp *lp, uint32_t count, unsigned s
         count = room;
     for (n = 0; n < count; n++) {
         struct fetched *f = &lp->fetched[lp->fetched_tail++ & (NB_QUEUE_RING - 1)];
-        f->uop = uop_of(code, fe->uop, &f->element);
+        f->uop = uop_of(code, &dyn_at(lp, fe->dyn)->in, fe->uop, &f->element);
         f->dyn = fe->dyn;
         f->ready = m->now + m->p.front_end_stages + more_clocks;
         f->first = fe->uop == 0;
@@ -106,12 +128,13 @@ uint32_t fe_push(struct nb_machine *m, struct lp *lp, uint32_t count, unsigned s
     return n;
 }
 
-static uint64_t total_uops(const struct nb_code *code, uint32_t repetitions)
+static uint64_t total_uops(const struct nb_code *code, const struct nb_instruction *in)
 {
+    uint64_t left;
     if (!(code->flags & NB_CODE_REPEATS) || !code->body_count)
         return code->uop_count;
-    uint32_t elements = code->body_elements ? code->body_elements : 1;
-    return code->uop_count + ((uint64_t)repetitions + elements - 1) / elements * code->body_count;
+    uint64_t body = passes(code, in, &left) * code->body_count;
+    return code->uop_count + body + left * code->tail_count;
 }
 
 static enum nb_input_result pull(struct lp *lp, struct nb_instruction *in)
@@ -213,7 +236,7 @@ static unsigned bits_in(unsigned set)
 static unsigned memory_uops(const struct nb_code *code)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < code->uop_count + (unsigned)code->body_count; i++)
+    for (unsigned i = 0; i < code->uop_count + (unsigned)code->body_count + code->tail_count; i++)
         n += code->uops[i].kind == NB_UOP_LOAD || code->uops[i].kind == NB_UOP_STORE_ADDRESS ||
              code->uops[i].address_part;
     return n;
@@ -267,7 +290,7 @@ enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp)
     fe->dyn = lp->dyn_fetched++;
     fe->has_dyn = true;
     fe->uop = 0;
-    fe->total = total_uops(d->code, d->in.repetitions);
+    fe->total = total_uops(d->code, &d->in);
     m->active = true;
     return FETCHED;
 }

@@ -100,7 +100,10 @@ static bool boundary(struct lp *lp, uint32_t *element)
     const struct rob_entry *e = rob_at(lp, lp->rob_head);
     const struct nb_code *code = dyn_at(lp, e->dyn)->code;
     const struct nb_uop *body = &code->uops[code->uop_count];
-    if (e->bogus || e->element == 0 || e->uop != (body->address_part ? body->address_part : body))
+    const struct nb_uop *tail = body + (code->tail_count ? code->body_count : 0);
+    if (e->bogus || e->element == 0 ||
+        (e->uop != (body->address_part ? body->address_part : body) &&
+         e->uop != (tail->address_part ? tail->address_part : tail)))
         return false;
     *element = e->element;
     return true;

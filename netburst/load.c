@@ -24,8 +24,8 @@
 #define CANCEL_64K       (1u << 3)
 #define SPLIT_LOAD_DONE  (1u << 0)
 
-/* The access of E's instruction that E performs, and its address for E's string element; NULL when
- * not known. */
+/* The access of E's instruction, or the piece of it, that E performs, and its address for E's
+ * string element; NULL when not known. */
 const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry *e,
                                    uint64_t *address)
 {
@@ -38,7 +38,12 @@ const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry 
     const struct nb_access *a = &d->in.access[index];
     uint64_t offset = (uint64_t)e->element * a->size;
     *address = d->in.flags & NB_INSTRUCTION_BACKWARD ? a->address - offset : a->address + offset;
-    return a;
+    if (!e->uop->piece_bytes)
+        return a;
+    m->piece = *a;
+    m->piece.size = e->uop->piece_bytes;
+    *address += e->uop->piece_offset;
+    return &m->piece;
 }
 
 static void tag(struct nb_machine *m, struct rob_entry *e, enum p4pmu_replay_cause cause)

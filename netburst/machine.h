@@ -122,6 +122,7 @@ struct store {
     uint64_t rob;          /* sequence number of its first uop */
     uint32_t dyn, element; /* which write of which instruction */
     uint8_t access, who;
+    uint8_t piece;
     uint64_t linear, physical;
     uint32_t size; /* 0: nothing to write (wrong path) */
     bool retired, bogus, non_temporal, locked;
@@ -502,6 +503,7 @@ struct nb_machine {
     struct page_map pages;
     struct bus bus;
     struct stream stream[8];
+    struct nb_access piece; /* what uop_access() gave last, of an access done in pieces */
     struct memory_range range[NB_RANGES];
     unsigned ranges;
     struct agent agent;
@@ -716,7 +718,7 @@ void prefetch_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
 uint64_t translate(struct nb_machine *m, const struct rob_entry *e, uint64_t linear, nb_tick *tick,
                    nb_tick loop, bool *missed);
 void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick tick);
-bool store_has_entry(const struct lp *lp, uint32_t dyn, uint32_t element, uint8_t access);
+bool store_has_entry(const struct lp *lp, uint32_t dyn, uint32_t element, const struct nb_uop *uop);
 void store_allocate(struct lp *lp, struct rob_entry *e);
 void store_retire(struct lp *lp, struct rob_entry *e);
 nb_clock store_cycle(struct nb_machine *m);

@@ -83,7 +83,7 @@ static enum stall stall_of(const struct nb_machine *m, const struct lp *lp, cons
     if (uop->kind == NB_UOP_LOAD && lp->loads_in_flight >= m->limit.loads)
         return STALL_LOADS;
     if (is_store(uop) && lp->store_tail - lp->store_head >= m->limit.stores &&
-        !store_has_entry(lp, f->dyn, f->element, uop->access))
+        !store_has_entry(lp, f->dyn, f->element, uop))
         return STALL_STORES;
     if (uop->address_part && queue_full(&lp->memory_queue, m->limit.memory_queue))
         return STALL_QUEUE;
@@ -187,7 +187,8 @@ static void front_end_tag(struct nb_machine *m, struct lp *lp, struct rob_entry 
 {
     if (e->uop->kind == NB_UOP_LOAD)
         e->front_end_tag = p4pmu_front_end_tag(m->pmu, 1u << 1, e->who);
-    else if (e->uop->kind == NB_UOP_STORE_DATA) /* one tag a store: the data uop (model choice) */
+    else if (e->uop->kind == NB_UOP_STORE_DATA || /* one tag a store: the data uop (model choice) */
+             (e->uop->kind == NB_UOP_FENCE && (e->uop->flags & NB_UOP_NON_TEMPORAL)))
         e->front_end_tag = p4pmu_front_end_tag(m->pmu, 1u << 2, e->who);
     if (e->front_end_tag)
         dyn_at(lp, e->dyn)->tagged = true;

@@ -279,7 +279,7 @@ static void look(struct nb_machine *m, struct rob_entry *e)
         prefetch_execute(m, e, pass);
     } else if (e->uop->kind == NB_UOP_STORE_ADDRESS) {
         store_address_execute(m, e, pass);
-    } else if (e->uop->kind == NB_UOP_FENCE) {
+    } else if (e->uop->kind == NB_UOP_FENCE && (e->uop->flags & NB_UOP_NON_TEMPORAL)) {
         wc_drain(m, e->who, pass);
     }
     settle(m, e, pass);

@@ -117,11 +117,26 @@ static bool allowed(const struct nb_uop *uop, enum pick pick)
     return true;
 }
 
-/* A fence or locked access waits until it is the oldest and every older store has left the store
- * buffer. */
-static bool in_order(struct nb_machine *m, const struct rob_entry *e)
+/* Whether everything older than E has its result, or when it will have. */
+static bool older_done(struct nb_machine *m, const struct rob_entry *e, nb_tick *done)
 {
-    return is_oldest(m, e) && stores_drained(lp_of(m, e), e);
+    struct lp *lp = lp_of(m, e);
+    for (uint64_t s = lp->rob_head; s < e->sequence; s++) {
+        const struct rob_entry *older = rob_at(lp, s);
+        if (older->state != ROB_DISPATCHED || older->valid == NB_NEVER)
+            return false;
+        *done = max64(*done, older->valid);
+    }
+    return true;
+}
+
+/* A locked access waits until it is the oldest, a fence until everything older has executed, both
+ * until every older store has left the store buffer. */
+static bool in_order(struct nb_machine *m, struct rob_entry *e)
+{
+    if (!stores_drained(lp_of(m, e), e))
+        return false;
+    return e->uop->kind == NB_UOP_FENCE ? older_done(m, e, &e->ready) : is_oldest(m, e);
 }
 
 /* When E may dispatch as far as its sources and its unit tell; a uop that could go at TICK must be

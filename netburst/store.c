@@ -23,17 +23,17 @@
 #define UNOWNED          NB_NEVER
 
 /* Whether the youngest entry is that of this write: a sister uop has made it. */
-bool store_has_entry(const struct lp *lp, uint32_t dyn, uint32_t element, uint8_t access)
+bool store_has_entry(const struct lp *lp, uint32_t dyn, uint32_t element, const struct nb_uop *uop)
 {
     const struct store *last = &lp->store[(lp->store_tail - 1) & (NB_STORES - 1)];
     return lp->store_tail > lp->store_head && last->dyn == dyn && last->element == element &&
-           last->access == access && !last->retired;
+           last->access == uop->access && last->piece == uop->piece && !last->retired;
 }
 
 /* E gets the entry of its write, a new one where it is the first of its uops. */
 void store_allocate(struct lp *lp, struct rob_entry *e)
 {
-    if (store_has_entry(lp, e->dyn, e->element, e->uop->access)) {
+    if (store_has_entry(lp, e->dyn, e->element, e->uop)) {
         e->buffer = lp->store_tail - 1;
         return;
     }
@@ -43,6 +43,7 @@ void store_allocate(struct lp *lp, struct rob_entry *e)
                        .dyn = e->dyn,
                        .element = e->element,
                        .access = e->uop->access,
+                       .piece = e->uop->piece,
                        .who = e->who,
                        .bogus = e->bogus,
                        .non_temporal = (e->uop->flags & NB_UOP_NON_TEMPORAL) != 0,

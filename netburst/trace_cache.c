@@ -4,8 +4,9 @@
  * A line is found by its head: the address of its first instruction and, where an instruction's
  * uops are spread over two lines, the first uop. Traces whose heads differ by a multiple of sets *
  * 64 bytes (16 KB) exclude each other (OPT-2002, aliasing list): the set index is made of address
- * bits above the 64-byte block, and a fill evicts the line whose lower bits are equal. LRU
- * replacement is a model choice.
+ * bits above the 64-byte block, and a fill evicts the line whose lower bits are equal, among those
+ * of its logical processor, whose number is part of the tag (model choice). LRU replacement is a
+ * model choice.
  */
 #include "machine.h"
 
@@ -71,7 +72,7 @@ void tc_insert(struct nb_machine *m, struct lp *lp, const struct trace_line *lin
     struct trace_line *set = set_of(m, line->ip);
     struct trace_line *place = set;
     for (uint32_t way = 0; way < m->p.tc_ways; way++) {
-        if (set[way].ip != NB_NEVER && excludes(m, &set[way], line)) {
+        if (set[way].ip != NB_NEVER && set[way].lp == lp->number && excludes(m, &set[way], line)) {
             place = &set[way];
             break;
         }

@@ -125,7 +125,9 @@ struct nb_uop {
     uint8_t result;                 /* register written, or NB_REG_NONE */
     uint8_t data_sources; /* STORE_FUSED: so many leading entries of source[] are the data, the rest
                              the address */
-    uint8_t result2;      /* NB_REG_FLAGS when flags are written too, or NB_REG_NONE */
+    uint8_t piece, piece_bytes; /* an access done in pieces: number and size; 0 bytes: all of it */
+    uint16_t piece_offset;      /* of the piece in the access */
+    uint8_t result2;            /* NB_REG_FLAGS when flags are written too, or NB_REG_NONE */
 };
 
 enum nb_branch {
@@ -162,6 +164,8 @@ struct nb_code {
     uint16_t uop_count;    /* REPEATS: head only */
     uint16_t body_count;   /* REPEATS: uops of the body, they follow the head in `uops` */
     uint8_t body_elements; /* REPEATS: string elements one pass of the body handles */
+    uint16_t tail_count;   /* REPEATS: uops for one element that is left over, behind the body; 0:
+                              the last pass of the body handles what is left */
     uint8_t trace_uops;    /* uops stored in the trace cache (at most 4 as a rule) */
     uint8_t trace_entries; /* entries these take: wide immediates take a second one */
     uint8_t length;        /* bytes */

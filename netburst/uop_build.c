@@ -160,6 +160,17 @@ static bool load_is_result(const struct build *build)
     return !build->facts->computes && build->facts->results > 0 && (build->computing == 0 || leave);
 }
 
+/* The uop added last does piece NUMBER of a long access. */
+static void take_piece(struct build *build, unsigned number)
+{
+    const struct nb_facts *facts = build->facts;
+    struct nb_uop *uop = &build->list[build->count - 1];
+    unsigned n = facts->memory_pieces;
+    uop->piece = (uint8_t)number;
+    uop->piece_offset = (uint16_t)(number * facts->memory_bytes / n);
+    uop->piece_bytes = (uint8_t)((facts->memory_bytes + n - 1) / n);
+}
+
 static void add_load(struct build *build, unsigned i)
 {
     const struct nb_facts *facts = build->facts;
@@ -225,10 +236,29 @@ static void add_store_addresses(struct build *build)
         add_store_address(build, i);
 }
 
+static void add_loads(struct build *build)
+{
+    const struct nb_facts *facts = build->facts;
+    for (unsigned i = 0; i < facts->reads; i++)
+        add_load(build, i);
+    for (unsigned piece = 0; facts->reads && piece < facts->memory_pieces; piece++) {
+        if (piece)
+            add_load(build, 0);
+        take_piece(build, piece);
+    }
+}
+
+/* The stores of a state instruction are of the kind that is one uop. */
 static void add_stores(struct build *build)
 {
-    for (unsigned i = 0; i < build->facts->writes; i++)
+    const struct nb_facts *facts = build->facts;
+    for (unsigned i = 0; i < facts->writes; i++)
         add_store_data(build, i);
+    for (unsigned piece = 0; facts->writes && piece < facts->memory_pieces; piece++) {
+        if (piece)
+            add_store_data(build, 0);
+        take_piece(build, piece);
+    }
 }
 
 /* ---- computing ----------------------------------------------------------------------- */
@@ -418,10 +448,14 @@ static void add_step(struct build *build, uint8_t reg)
 }
 
 /* The flow of a fence goes on when everything older is done. Its port is not published: port 0, as
- * stores have (model choice). */
+ * stores have (model choice). But for LFENCE it is counted as a store (Weaver), and sends out what
+ * gathers in write-combining buffers: flag NON_TEMPORAL. */
 static void add_fence(struct build *build)
 {
-    append(build, NB_UOP_FENCE, NB_SCHED_FAST0)->result = NB_REG_TEMP;
+    struct nb_uop *uop = append(build, NB_UOP_FENCE, NB_SCHED_FAST0);
+    uop->result = NB_REG_TEMP;
+    if (build->facts->fence_orders_stores)
+        uop->flags |= NB_UOP_NON_TEMPORAL;
 }
 
 static void add_branch(struct build *build)
@@ -438,7 +472,8 @@ static void add_branch(struct build *build)
 /* Uops that are neither chain nor stores. */
 static unsigned fixed_uops(const struct nb_facts *facts)
 {
-    return 0U + facts->reads + facts->stack + facts->steps + facts->fences + facts->branches;
+    unsigned pieces = facts->memory_pieces ? facts->memory_pieces - 1U : 0;
+    return pieces + facts->reads + facts->stack + facts->steps + facts->fences + facts->branches;
 }
 
 /* The fewest uops that can do what FACTS says: the generic rule, and the floor under every row. */
@@ -479,7 +514,7 @@ static void share_out(struct build *build, unsigned total)
 {
     const struct nb_facts *facts = build->facts;
     unsigned room = total - fixed_uops(facts) - facts->computes;
-    build->split_stores = facts->writes > 0 && room >= 2U * facts->writes;
+    build->split_stores = facts->writes > 0 && room >= 2U * facts->writes && !facts->memory_pieces;
     unsigned stores = facts->writes * (build->split_stores ? 2U : 1U);
     build->computing = total - fixed_uops(facts) - stores;
 }
@@ -492,8 +527,7 @@ static void assemble(struct build *build, unsigned total)
     bool leave = facts->stack && facts->stack_source != NB_REG_GPR + 4;
     if (leave) /* LEAVE: before the load replaces EBP */
         add_stack(build);
-    for (unsigned i = 0; i < facts->reads; i++)
-        add_load(build, i);
+    add_loads(build);
     add_store_addresses(build);
     if (facts->fences)
         add_fence(build);

@@ -169,17 +169,27 @@ static void facts_belong_to_their_logical_processor(void **state)
     assert_true(run.counter[6] >= run.of[1].uops);
 }
 
-/* A run in which one pair of modes after the other occurs: threads that begin, rest and end. */
-static struct run modes(uint32_t mask, uint64_t *clocks)
+/* Runs in which one pair of modes after the other occurs: threads that begin, rest and end, LATE
+ * the one that begins later. */
+static struct run modes_with(unsigned late, uint32_t mask)
 {
     struct setup setups[] = {
         {0x3C4, 0x0200000F | mask << 9, 4, NORMAL | 1 << 13},
         {0x3A2, 0x2600020F, 0, NORMAL | 6 << 13}, /* global_power_events of both */
     };
-    struct run run =
-        run_pair((struct thread){.stream = mixture(0, 400), .rest = 1},
-                 (struct thread){.stream = mixture(1, 300), .idle = 3, .rest = 3}, setups, 2);
-    *clocks = run.stats.clocks;
+    struct thread threads[2] = {{.stream = mixture(0, 400)}, {.stream = mixture(1, 400)}};
+    threads[late].idle = threads[late].rest = 3;
+    threads[!late].rest = 1;
+    return run_pair(threads[0], threads[1], setups, 2);
+}
+
+static struct run modes(uint32_t mask, uint64_t *clocks)
+{
+    struct run run = modes_with(0, mask), other = modes_with(1, mask);
+    run.counter[4] += other.counter[4];
+    run.counter[0] += other.counter[0];
+    run.stats.halted_clocks += other.stats.halted_clocks;
+    *clocks = run.stats.clocks + other.stats.clocks;
     return run;
 }
 
@@ -246,7 +256,7 @@ static void two_threads_that_fill_the_machine_take_twice_the_time(void **state)
     uint64_t one = run_alone(body(items, 6, 0, ITERATIONS)).stats.clocks;
     struct run two = run_pair((struct thread){.stream = body(items, 6, 0, ITERATIONS)},
                               (struct thread){.stream = body(items, 6, 1, ITERATIONS)}, NULL, 0);
-    assert_in_range(two.stats.clocks, 2 * one - one / 10, 2 * one + one / 5);
+    assert_in_range(two.stats.clocks, 2 * one - one / 5, 2 * one + one / 5);
 }
 
 /* Fourteen stores behind a division that keeps them from retiring, and CPUID that keeps the next

@@ -50,6 +50,12 @@ static bool retires_twice(const uint8_t *b)
            (b[0] == 0x0F && b[1] == 0xAE && (b[2] == 0xF0 || b[2] == 0xF8));
 }
 
+/* cpuid, sfence and mfence have a store of their own (Weaver). */
+static bool stores_nothing(const uint8_t *b)
+{
+    return b[0] == 0x0F && (b[1] == 0xA2 || (b[1] == 0xAE && (b[2] == 0xF0 || b[2] == 0xF8)));
+}
+
 static void add(struct stream_counts *c, const struct trace_instruction *in, const uint8_t *bytes)
 {
     bool repeated = false;
@@ -60,6 +66,7 @@ static void add(struct stream_counts *c, const struct trace_instruction *in, con
     c->retire_twice += retires_twice(bytes);
     c->branches += is_branch(bytes);
     c->conditional += is_conditional(bytes);
+    c->writes += stores_nothing(bytes);
     for (unsigned i = 0; i < in->access_count; i++) {
         uint64_t *single = in->access[i].write ? &c->writes : &c->reads;
         uint64_t *string = in->access[i].write ? &c->string_writes : &c->string_reads;
