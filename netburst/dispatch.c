@@ -23,7 +23,7 @@ static nb_tick unit_start(nb_tick free, nb_tick tick)
 static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tick tick)
 {
     struct rob_entry *e = &m->rob[s->entry[slot]];
-    scheduler_remove(s, slot);
+    scheduler_remove(m, s, slot);
     if (e->uop->unit != NB_UNIT_NONE)
         *unit_free(m, e) = unit_start(*unit_free(m, e), tick) + e->uop->busy;
     replay_first_pass(m, e, tick);

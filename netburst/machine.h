@@ -105,7 +105,7 @@ struct queue {
 
 struct scheduler {
     uint16_t occupied;        /* slots in use */
-    uint16_t of[NB_LPS];      /* ... by each logical processor */
+    uint8_t held[NB_LPS];     /* slots in use by each logical processor */
     uint16_t candidates;      /* slots whose producers have all dispatched */
     uint16_t slots;           /* mask of the slots it has */
     uint16_t store_addresses; /* slots that hold a store's address uop */
@@ -686,7 +686,7 @@ void scheduler_wake(struct nb_machine *m, struct rob_entry *e);
 /* What a port may take from a scheduler. */
 enum pick { PICK_ANY, PICK_ALU, PICK_LOAD, PICK_STORE_ADDRESS };
 int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick);
-void scheduler_remove(struct scheduler *s, int slot);
+void scheduler_remove(struct nb_machine *m, struct scheduler *s, int slot);
 void schedule_forget(struct nb_machine *m, struct lp *lp);
 
 /* dispatch.c, replay.c */

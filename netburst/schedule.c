@@ -15,7 +15,7 @@
 
 static unsigned used(const struct scheduler *s)
 {
-    return (unsigned)__builtin_popcount(s->occupied);
+    return (unsigned)s->held[0] + s->held[1];
 }
 
 /* A uop that either fast ALU can take goes where fewer wait. */
@@ -55,15 +55,14 @@ static bool enter(struct nb_machine *m, struct rob_entry *e)
     unsigned which = choose(m, e->uop);
     struct scheduler *s = &m->scheduler[which];
     uint16_t room = (uint16_t)(s->slots & ~s->occupied);
-    uint16_t *own = &s->of[e->lp];
-    if (!room || (uint32_t)__builtin_popcount(*own) >= m->limit.scheduler[which])
+    if (!room || s->held[e->lp] >= m->limit.scheduler[which])
         return false;
     e->slot = (uint8_t)__builtin_ctz(room);
     e->scheduler = (uint8_t)which;
     e->state = ROB_SCHEDULED;
     e->ready = max64(e->ready, 2 * (m->now + m->p.schedule_stages));
     s->occupied |= (uint16_t)(1u << e->slot);
-    *own |= (uint16_t)(1u << e->slot);
+    s->held[e->lp]++;
     if (is_store_address(e->uop))
         s->store_addresses |= (uint16_t)(1u << e->slot);
     if (is_oldest(m, e))
@@ -182,12 +181,11 @@ int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum
     return best;
 }
 
-void scheduler_remove(struct scheduler *s, int slot)
+void scheduler_remove(struct nb_machine *m, struct scheduler *s, int slot)
 {
     uint16_t others = (uint16_t)(0xFFFFu ^ (1u << slot));
     s->occupied &= others;
-    s->of[0] &= others;
-    s->of[1] &= others;
+    s->held[m->rob[s->entry[slot]].lp]--;
     s->candidates &= others;
     s->store_addresses &= others;
 }
@@ -202,7 +200,7 @@ void schedule_forget(struct nb_machine *m, struct lp *lp)
         for (unsigned left = s->occupied; left; left &= left - 1) {
             int slot = __builtin_ctz(left);
             if (m->rob[s->entry[slot]].lp == lp->number)
-                scheduler_remove(s, slot);
+                scheduler_remove(m, s, slot);
         }
         if (!s->candidates) {
             s->earliest[0] = s->earliest[1] = NB_NEVER;

@@ -586,8 +586,13 @@ bool nb_build(struct nb_arena *arena, const struct nb_form *form, const struct n
               struct nb_code *code)
 {
     struct nb_form generic = generic_form(facts);
-    struct build build = {.form = form ? form : &generic, .facts = facts};
+    struct build build; /* the list is long and mostly unused: it is not zeroed */
+    build.form = form ? form : &generic;
+    build.facts = facts;
     build.exec = exec_of(build.form, facts);
+    build.count = build.computing = 0;
+    build.split_stores = false;
+    build.value = 0;
     unsigned total = at_least(row_uops(build.form, facts), fewest_uops(facts));
     if (!form || total > row_uops(build.form, facts))
         code->flags |= NB_CODE_APPROXIMATE;
