@@ -4,7 +4,8 @@
  *
  * instr_retired counts an instruction when its first uop retires (SDM: starts, not completions);
  * forms documented to count twice do. A far transfer counts as a branch (Weaver: system calls do)
- * and as predicted (model choice). Not modelled: interrupts and assists.
+ * and as predicted (model choice). What is due between two instructions begins here: interrupts and
+ * faults (interrupt.c), microcode flows (flow.c), machine clears (clear.c).
  */
 #include "machine.h"
 

@@ -6,8 +6,8 @@
  * Physical frames are given out in order of first touch, so that a run is the same each time; page
  * tables of a process live in frames of their own. Two dependent loads (four in 64-bit mode) and a
  * fixed cost make a walk (model choice: the cost is not published); one walk at a time (BOGGS04: up
- * to Northwood a walk that misses blocks others, later it does not). Not modelled: 4 MB pages, page
- * faults.
+ * to Northwood a walk that misses blocks others, later it does not). Not modelled: 4 MB pages; page
+ * faults are known in advance (interrupt.c).
  */
 #include "machine.h"
 
