@@ -3,6 +3,7 @@
  * interrupt; PEBS belongs to MSR_IQ_COUNTER4 of logical processor 0 and to events that are counted
  * at retirement through a tag.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "record.h"
 
 #include <string.h>
@@ -89,7 +90,9 @@ static void describe(struct record_run *run)
     about->event_count = options->event_count;
     for (unsigned i = 0; i < options->event_count; i++) {
         struct samples_event *event = &about->event[i];
-        snprintf(event->text, sizeof event->text, "%s", run->request[i].text);
+        size_t length = strnlen(run->request[i].text, sizeof event->text - 1);
+        memcpy(event->text, run->request[i].text, length);
+        event->text[length] = '\0';
         event->counter = (unsigned)run->plan.slots[i].counter;
         event->how = options->precise && i == 0 ? SIM_BY_PEBS : SIM_BY_PMI;
         event->period = options->period[i < options->periods ? i : options->periods - 1];
