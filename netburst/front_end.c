@@ -196,6 +196,9 @@ static void wait_for_input(struct nb_machine *m, struct lp *lp, enum nb_input_re
     } else {
         lp->input_ended = true;
         lp->fe.wait = FE_END;
+        for (unsigned i = 0; i < m->lps; i++) /* nobody is left to wait for */
+            if (m->lp[i].fe.wait == FE_IDLE)
+                m->lp[i].fe.busy_until = m->now + 1;
     }
 }
 
@@ -420,7 +423,7 @@ static void look_at_wait(struct nb_machine *m, struct lp *lp)
     enum fe_wait wait = lp->fe.wait;
     if (!lp_drained(lp))
         return;
-    if (wait == FE_DRAIN || (wait == FE_IDLE && lp->fe.busy_until <= m->now)) {
+    if (wait == FE_DRAIN) {
         leave_drain(m, lp);
     } else if (wait == FE_SYNC) {
         m->active = true;
@@ -445,7 +448,16 @@ static nb_clock fetch_some(struct nb_machine *m, struct lp *lp)
     return fe->mode == FE_DELIVER ? deliver_cycle(m, lp) : build_cycle(m, lp);
 }
 
+/* A halted logical processor that looks for work takes nothing from the other one. */
+static void look_for_work(struct nb_machine *m, struct lp *lp)
+{
+    if (lp->fe.wait == FE_IDLE && lp->fe.busy_until <= m->now && lp_drained(lp))
+        leave_drain(m, lp);
+}
+
 nb_clock fe_cycle(struct nb_machine *m)
 {
+    for (unsigned i = 0; i < m->lps; i++)
+        look_for_work(m, &m->lp[i]);
     return take_turns(m, fetch_some);
 }

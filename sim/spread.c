@@ -57,6 +57,7 @@ struct sim_spread *sim_spread_new(struct trace_source *source)
     if (!s)
         return NULL;
     s->source = source;
+    s->lane[1].idle = true; /* until it has something */
     for (unsigned i = 0; i < 2; i++)
         s->lane[i].ring = malloc(AHEAD * sizeof *s->lane[i].ring);
     if (s->lane[0].ring && s->lane[1].ring)

@@ -28,12 +28,12 @@ struct thread {
 static enum nb_input_result thread_next(void *context, struct nb_instruction *out)
 {
     struct thread *t = context;
-    if (!t->stream)
-        return NB_INPUT_END;
     if (t->idle) {
         t->idle--;
         return NB_INPUT_IDLE;
     }
+    if (!t->stream)
+        return NB_INPUT_END;
     bool first_of_body = t->stream->at == 0 && t->stream->iteration;
     if (first_of_body && t->rest && !t->resting) {
         t->resting = true;
@@ -227,7 +227,7 @@ static void alone_is_as_without_hyper_threading(void **state)
     (void)state;
     struct run one = run_alone(mixture(0, ITERATIONS));
     struct run two = run_pair((struct thread){.stream = mixture(0, ITERATIONS)},
-                              (struct thread){.stream = NULL}, NULL, 0);
+                              (struct thread){.stream = NULL, .idle = 30}, NULL, 0);
     assert_in_range(two.stats.clocks, one.stats.clocks - 10, one.stats.clocks + 10);
     assert_int_equal(two.stats.halted_clocks > two.stats.clocks - 10, true);
     two.stats.clocks = one.stats.clocks;
