@@ -192,11 +192,55 @@ bool execute_may_interpret(struct live_thread *thread)
     return true;
 }
 
+/* The opcode behind the prefixes, with 0x0f00 in two-byte ones, and what follows it. */
+static unsigned opcode_of(const struct recipe *recipe, uint8_t *next)
+{
+    unsigned at = 0;
+
+    while (at < recipe->length &&
+           (recipe->bytes[at] == 0x66 || recipe->bytes[at] == 0xf2 || recipe->bytes[at] == 0xf3 ||
+            (recipe->bytes[at] & 0xe7) == 0x26 || (recipe->bytes[at] & 0xfe) == 0x64 ||
+            (recipe->mode == RECIPE_64 && (recipe->bytes[at] & 0xf0) == 0x40)))
+        at++;
+    if (at + 2 >= sizeof recipe->bytes)
+        return 0;
+    if (recipe->bytes[at] != 0x0f) {
+        *next = recipe->bytes[at + 1];
+        return recipe->bytes[at];
+    }
+    return 0x0f00u | recipe->bytes[at + 1];
+}
+
+/*
+ * Would a replay on another host compute something else? x87 functions are rounded differently by
+ * different makers' processors (f2xm1 fyl2x fptan fpatan fyl2xp1 fsincos fsin fcos); hosts that are
+ * no x86 have no such arithmetic at all, which matters to recordings made for them.
+ */
+static bool depends_on_host(const struct recipe *recipe, bool portable)
+{
+    const uint16_t functions =
+        1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 9 | 1 << 11 | 1 << 14 | 1 << 15; /* D9 F0 to FF */
+    uint8_t next = 0;
+    unsigned opcode = opcode_of(recipe, &next);
+
+    if (opcode == 0xd9 && next >= 0xf0 && functions >> (next & 15) & 1)
+        return true;
+    if (!portable)
+        return false;
+    return (opcode >= 0xd8 && opcode <= 0xdf) || opcode == 0x9b || opcode == 0x0f2a ||
+           (opcode >= 0x0f2c && opcode <= 0x0f2f) || opcode == 0x0f51 ||
+           (opcode >= 0x0f58 && opcode <= 0x0f5f) || opcode == 0x0fc2 || opcode == 0x0fe6 ||
+           opcode == 0x0f7c || opcode == 0x0f7d || opcode == 0x0fd0;
+}
+
 bool execute_interpret(struct live_thread *thread, const struct code_entry *entry,
                        struct trace_access access[TRACE_ACCESSES], unsigned *access_count)
 {
     const struct interpret_op *op = &entry->op;
 
+    if (op->uses_xmm && thread->space->recorder &&
+        depends_on_host(&entry->recipe, thread->space->portable))
+        return false;
     if (op->uses_xmm && !take_xmm(thread))
         return false;
     if (!interpret_step(&thread->machine, op, &entry->recipe, access, access_count))

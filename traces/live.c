@@ -365,6 +365,7 @@ static bool record(struct live *live, const struct trace_live_options *options, 
         snprintf(error, 512, "a run without the interpreter cannot be recorded");
         return false;
     }
+    live->portable = options->portable;
     live->recorder =
         recorder_open(&(struct recorder_options){.path = options->record_to,
                                                  .argv = options->argv,

@@ -79,6 +79,7 @@ struct live {
     trace_cpuid_fn *cpuid;
     void *cpuid_context;
     struct recorder *recorder; /* or NULL */
+    bool portable;             /* the recording shall replay on any host */
     struct recipe_decoder *decoder;
 
     struct live_thread **threads;

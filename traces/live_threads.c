@@ -91,6 +91,7 @@ struct space *live_add_space(struct live *live, enum recipe_mode mode)
         space->memory = execute_memory_new(space);
     if (live->recorder && space->memory) {
         space->recorder = live->recorder;
+        space->portable = live->portable;
         recorder_process(live->recorder, space->process, mode == RECIPE_64 ? 64 : 32, space->memory,
                          &space->pages);
     }

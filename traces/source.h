@@ -328,6 +328,7 @@ struct trace_live_options {
     const char *record_to;     /* also record the run to this file, or NULL */
     const char *model;         /* name of the model, for the recording's header */
     uint64_t checkpoint_every; /* instructions between a recording's checkpoints; 0: the usual */
+    bool portable;             /* record results of floating point: replays on hosts not x86 too */
     bool any_program;          /* the first program may be one that runs outside the count */
     bool native_only;          /* the processor executes every instruction: slow, for comparison */
     /* Every instruction the interpreter knows is executed by the processor too, from the one

@@ -42,6 +42,7 @@ struct space {
     struct interpret_memory *memory; /* the interpreter's pages of it, or NULL */
     pid_t tid;                       /* live: through which they are reached */
     struct recorder *recorder;       /* live: who is told of code, or NULL */
+    bool portable;                   /* likewise: nothing of the host's in what is interpreted */
 };
 
 struct space *space_new(uint16_t process, space_read_fn *read);

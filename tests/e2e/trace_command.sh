@@ -37,6 +37,15 @@ cmp -s "$work/expected" "$work/got" || fail "the part is another: $(diff "$work/
 "$P4SIM" trace dump "$work/part2" | numberless >"$work/got"
 tail -n +10001 "$work/expected" | head -n 3000 | cmp -s - "$work/got" || fail "the part of the part is another"
 
+# counts from the middle on: of the recording, of the part cut out of it
+events=instr_retired:NBOGUSNTAG,uops_retired:NBOGUS,uops_retired:BOGUS,branch_retired:MMTM+MMNM,global_power_events:RUNNING
+"$P4SIM" trace cut -o "$work/rest" --from 101234 "$sample" 2>/dev/null || fail "cut of the rest"
+"$P4SIM" stat --csv -o "$work/middle" -e "$events" --trace "$sample" --from-instruction 101234 || fail "stat from the middle"
+"$P4SIM" stat --csv -o "$work/cut" -e "$events" --trace "$work/rest" || fail "stat of the rest"
+cmp -s "$work/middle" "$work/cut" || fail "counts from the middle differ: $(diff "$work/middle" "$work/cut")"
+same "instructions from the middle" "$(count instr_retired:NBOGUSNTAG "$work/middle")" $((instructions - 101234))
+expect 2 "for recordings" "$P4SIM" stat --from-instruction 5 -- true
+
 # damage: what stands before it
 size=$(stat -c %s "$sample")
 for cut in 1 700 5000; do

@@ -47,7 +47,7 @@ struct trace_source *open_source(const struct source_choice *choice, struct sim_
                                  char error[512], int *status)
 {
     if (choice->recording)
-        return trace_open_file(choice->recording, error, status);
+        return trace_open_file_at(choice->recording, choice->from, error, status);
     if (choice->snippet || choice->assembly)
         return open_snippet(choice, model, error, status);
     return trace_open_live(&(struct trace_live_options){.argv = choice->argv,
@@ -55,6 +55,7 @@ struct trace_source *open_source(const struct source_choice *choice, struct sim_
                                                         .cpuid_context = model,
                                                         .record_to = choice->record_to,
                                                         .short_turns = choice->short_turns,
+                                                        .model = model->name,
                                                         .long_mode = model->params.em64t},
                            error, status);
 }

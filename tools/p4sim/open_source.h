@@ -7,6 +7,7 @@
 struct source_choice {
     char *const *argv;     /* a program with its arguments, or NULL */
     const char *recording; /* a recorded run, or NULL */
+    uint64_t from;         /* the recording's instruction to begin with */
     const char *snippet;   /* an assembly file, or NULL */
     const char *assembly;  /* a text, or NULL */
     bool long_mode;        /* the snippet is 64-bit code */

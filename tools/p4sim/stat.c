@@ -53,6 +53,7 @@ static const char help[] =
     "      --logical-processors N  1: run all threads of the program on the first one\n"
     "      --64                assemble as 64-bit code (models with EM64T)\n"
     "      --record FILE       also record the program's run\n"
+    "      --from-instruction N  begin with instruction N of the recording, counted from 0\n"
     "      --max-instructions N  stop after N instructions\n"
     "      --kernel            with the kernel's side of system calls, page faults and the timer\n"
     "                          (p4sim explain os-model); the default when an event is of CPL 0 "
@@ -85,6 +86,7 @@ enum option_code {
     OPT_RECORD,
     OPT_LPS,
     OPT_MAX,
+    OPT_FROM,
     OPT_SURROUNDINGS,
     OPT_PASSES,
     OPT_REGION,
@@ -116,6 +118,7 @@ static const struct option long_options[] = {
     {"record", required_argument, NULL, OPT_RECORD},
     {"logical-processors", required_argument, NULL, OPT_LPS},
     {"max-instructions", required_argument, NULL, OPT_MAX},
+    {"from-instruction", required_argument, NULL, OPT_FROM},
     {"surroundings", required_argument, NULL, OPT_SURROUNDINGS},
     {"passes", required_argument, NULL, OPT_PASSES},
     {"region", required_argument, NULL, OPT_REGION},
@@ -278,6 +281,8 @@ static int take_option(struct stat_options *options, int code, const char *text)
     case OPT_SURROUNDINGS:
         options->surroundings = text;
         return GO_ON;
+    case OPT_FROM:
+        return take_number("from-instruction", text, 0, UINT64_MAX / 2, &options->from_instruction);
     case OPT_MAX:
         return take_number("max-instructions", text, 1, UINT64_MAX / 2, &options->max_instructions);
     case OPT_PASSES:

@@ -27,10 +27,11 @@ struct stat_options {
     bool registers, statistics, no_progress;
     const char *record;
     uint64_t max_instructions;
-    const char *surroundings; /* file, or NULL */
-    unsigned passes;          /* most runs over the same instructions */
-    enum stat_kernel kernel;  /* WHEN_ASKED: when an event is of CPL 0 alone */
-    uint32_t timer_hz;        /* of the kernel */
+    uint64_t from_instruction; /* of a recording */
+    const char *surroundings;  /* file, or NULL */
+    unsigned passes;           /* most runs over the same instructions */
+    enum stat_kernel kernel;   /* WHEN_ASKED: when an event is of CPL 0 alone */
+    uint32_t timer_hz;         /* of the kernel */
     struct sim_replay_registers replay;
     struct stat_input input[2];
     unsigned input_count;

@@ -52,8 +52,19 @@ static bool has(const struct stat_options *options, enum stat_source source)
     return false;
 }
 
+/* All that runs is recorded. */
+static bool replays(const struct stat_options *options)
+{
+    for (unsigned i = 0; i < options->input_count; i++)
+        if (options->input[i].source != STAT_TRACE)
+            return false;
+    return true;
+}
+
 static int check_options(const struct stat_options *options)
 {
+    if (options->from_instruction && !replays(options))
+        return complain(EXIT_USAGE, "stat", "--from-instruction is for recordings (--trace FILE)");
     if (options->long_mode && !has(options, STAT_SNIPPET))
         return complain(EXIT_USAGE, "stat",
                         has(options, STAT_PROGRAM)

@@ -130,6 +130,7 @@ static struct trace_source *source_of(const struct stat_options *options,
     const struct stat_input *input = &options->input[which];
     struct source_choice choice = {.long_mode = options->long_mode,
                                    .short_turns = result->lps > options->input_count};
+    choice.from = options->from_instruction;
     if (input->source == STAT_TRACE)
         choice.recording = input->path;
     else if (input->source == STAT_SNIPPET)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: p4sim trace record -o FILE [-m MODEL] [--] PROGRAM [ARGUMENTS]\n"
+    "usage: p4sim trace record -o FILE [-m MODEL] [--portable] [--] PROGRAM [ARGUMENTS]\n"
     "       p4sim trace check [-m MODEL] [--from N] [--instructions N] [--] PROGRAM [ARGUMENTS]\n"
     "       p4sim trace info FILE\n"
     "       p4sim trace verify FILE\n"
@@ -29,7 +29,10 @@ static const char help[] =
     "      --from N             begin with instruction N, counted from 0\n"
     "      --count N            at most N instructions\n"
     "      --checkpoint-every N (record, cut) instructions between places where a replay can "
-    "start\n\n"
+    "start\n"
+    "      --portable           (record) write down what floating point gave, so that hosts which "
+    "are no\n"
+    "                           x86 can replay it; slow\n\n"
     "exit status: 0 done, 1 check found a difference, 2 usage, 3 input cannot be used or output "
     "not written, 130 after "
     "Ctrl-C.\n";

@@ -23,11 +23,12 @@ static void on_signal(int number)
 /* ---- record ------------------------------------------------------------------------------------
  */
 
-enum { OPT_CHECKPOINT = 256 };
+enum { OPT_CHECKPOINT = 256, OPT_PORTABLE };
 
 struct record_options {
     const char *model, *output;
     uint64_t checkpoint_every;
+    bool portable;
     char *const *argv;
 };
 
@@ -37,6 +38,7 @@ static int take_options(struct record_options *options, int argc, char **argv)
         {"output", required_argument, NULL, 'o'},
         {"model", required_argument, NULL, 'm'},
         {"checkpoint-every", required_argument, NULL, OPT_CHECKPOINT},
+        {"portable", no_argument, NULL, OPT_PORTABLE},
         {NULL, 0, NULL, 0},
     };
     int code, status = EXIT_DONE;
@@ -46,6 +48,8 @@ static int take_options(struct record_options *options, int argc, char **argv)
             options->output = optarg;
         else if (code == 'm')
             options->model = optarg;
+        else if (code == OPT_PORTABLE)
+            options->portable = true;
         else if (code == OPT_CHECKPOINT)
             status = trace_number("checkpoint-every", optarg, 1, &options->checkpoint_every);
         else
@@ -101,6 +105,7 @@ int trace_record(int argc, char **argv)
                                                      .record_to = options.output,
                                                      .model = model.name,
                                                      .checkpoint_every = options.checkpoint_every,
+                                                     .portable = options.portable,
                                                      .long_mode = model.params.em64t},
                         error, &status);
     if (source) {
