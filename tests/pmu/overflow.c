@@ -80,6 +80,49 @@ static void the_origin_of_the_overflowing_fact_is_kept(void **state)
     p4pmu_free(pmu);
 }
 
+struct heard {
+    unsigned facts, count, who;
+    uint64_t origin;
+    enum p4pmu_escr escr;
+};
+
+static void hear(void *context, enum p4pmu_escr escr, unsigned who, unsigned count, uint64_t origin)
+{
+    struct heard *heard = context;
+    heard->facts++;
+    heard->count += count;
+    heard->who = who;
+    heard->origin = origin;
+    heard->escr = escr;
+}
+
+static void a_witness_hears_of_each_selected_fact_as_far_as_it_counts(void **state)
+{
+    struct p4pmu *pmu = lab_new(2, false);
+    struct heard heard = {0};
+    (void)state;
+    lab_set_escr(pmu, P4PMU_ESCR_CRU0, lab_escr(P4PMU_EV_uops_retired, 1, USR_OS));
+    lab_listen(pmu, 12, P4PMU_ESCR_CRU0, 0);
+    p4pmu_witness(pmu, hear, &heard);
+    p4pmu_origin(pmu, 4711);
+    p4pmu_post(pmu, P4PMU_EV_uops_retired, 1u << 1, P4PMU_WHO(0, 3), 3); /* bogus: not selected */
+    assert_int_equal(heard.facts, 0);
+    p4pmu_post(pmu, P4PMU_EV_uops_retired, 1u << 0, P4PMU_WHO(0, 3), 3);
+    assert_int_equal(heard.count, 3);
+    assert_int_equal(heard.origin, 4711);
+    assert_int_equal(heard.who, P4PMU_WHO(0, 3));
+    assert_int_equal(heard.escr, P4PMU_ESCR_CRU0);
+    p4pmu_post(pmu, P4PMU_EV_uops_retired, 1u << 0, P4PMU_WHO(0, 3),
+               14); /* 15 is all a clock has */
+    p4pmu_clocks(pmu, 1);
+    assert_int_equal(heard.count, 15);
+    assert_int_equal(lab_counter(pmu, 12), 15);
+    p4pmu_witness(pmu, NULL, NULL);
+    p4pmu_post(pmu, P4PMU_EV_uops_retired, 1u << 0, P4PMU_WHO(0, 3), 1);
+    assert_int_equal(heard.facts, 2);
+    p4pmu_free(pmu);
+}
+
 static void an_overflow_by_standing_conditions_has_no_origin(void **state)
 {
     (void)state;
@@ -382,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_count_after_the_overflow_asks_for_the_interrupt),
         cmocka_unit_test(the_origin_of_the_overflowing_fact_is_kept),
+        cmocka_unit_test(a_witness_hears_of_each_selected_fact_as_far_as_it_counts),
         cmocka_unit_test(an_overflow_by_standing_conditions_has_no_origin),
         cmocka_unit_test(a_preset_of_minus_n_plus_1_interrupts_on_the_nth_count),
         cmocka_unit_test(the_request_stands_until_ovf_is_cleared_and_accepting_masks_the_lvt),
