@@ -29,6 +29,8 @@ struct sim_exact {
     bool plain[SIM_FIT_MAX];
     uint64_t total[SIM_FIT_MAX], nowhere[SIM_FIT_MAX];
     bool out_of_memory;
+    sim_exact_fn *hear; /* or NULL */
+    void *hear_context;
 };
 
 struct sim_exact *sim_exact_new(const struct sim_plan *plan)
@@ -104,7 +106,11 @@ static void count_for(struct sim_exact *exact, size_t slot, unsigned who, unsign
         return;
     }
     struct row *row = row_at(exact->row, exact->rows, slot, note->process, note->ip);
-    exact->used += !row->slot;
+    if (!row->slot) {
+        exact->used++;
+        if (exact->hear)
+            exact->hear(exact->hear_context, slot, note->process, note->ip, count);
+    }
     row->slot = (uint16_t)(slot + 1);
     row->process = note->process;
     row->ip = note->ip;
@@ -117,6 +123,12 @@ void sim_exact_witness(void *context, enum p4pmu_escr escr, unsigned who, unsign
     struct sim_exact *exact = context;
     for (uint32_t left = exact->slots[escr]; left; left &= left - 1)
         count_for(exact, (size_t)__builtin_ctz(left), who, count, origin);
+}
+
+void sim_exact_hear(struct sim_exact *exact, sim_exact_fn *new, void *context)
+{
+    exact->hear = new;
+    exact->hear_context = context;
 }
 
 void sim_exact_each(const struct sim_exact *exact, sim_exact_fn *each, void *context)

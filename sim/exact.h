@@ -27,6 +27,8 @@ void sim_bench_exact(struct sim_bench *bench, struct sim_exact *exact);
 /* An instruction's counts: those of SLOT of the plan, of PROCESS's instruction at IP. */
 typedef void sim_exact_fn(void *context, size_t slot, uint16_t process, uint64_t ip,
                           uint64_t count);
+/* NEW hears of each instruction when its first count comes, while its code is surely there. */
+void sim_exact_hear(struct sim_exact *exact, sim_exact_fn *new, void *context);
 /* Every instruction with a count, in no order. */
 void sim_exact_each(const struct sim_exact *exact, sim_exact_fn *each, void *context);
 /* All facts of SLOT; *NOWHERE of them are no instruction's. False when that is not what the slot's

@@ -1,12 +1,15 @@
 /* Files of samples: what is written is read, cut short or damaged files are dealt with as told. */
 #define _GNU_SOURCE
 #include "lab.h"
+#include "form.h"
 #include "tally.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
 
 enum { MANY = 20000 }; /* several chunks */
 
@@ -151,6 +154,50 @@ static void damage_is_an_error_that_says_where(void **state)
     unlink(path);
 }
 
+/* A chunk of BYTES as they are, with the checksum it should have. */
+static size_t make_chunk(uint8_t *to, size_t room, const uint8_t *bytes, size_t count)
+{
+    size_t stored =
+        ZSTD_compress(to + FORM_CHUNK_HEADER, room - FORM_CHUNK_HEADER, bytes, count, 1);
+    memset(to, 0, FORM_CHUNK_HEADER);
+    memcpy(to, FORM_CHUNK_MAGIC, 4);
+    form_put(to + CHUNK_RAW_BYTES, count, 4);
+    form_put(to + CHUNK_STORED_BYTES, stored, 4);
+    form_put(to + CHUNK_CHECKSUM, XXH64(to, FORM_CHUNK_HEADER + stored, 0), 8);
+    return FORM_CHUNK_HEADER + stored;
+}
+
+/* Whoever makes the checksum right can still write nonsense: it is refused, or read as it stands.
+ */
+static void hostile_records_do_no_harm(void **state)
+{
+    const char *path = lab_path("hostile");
+    uint8_t *whole, raw[300], file[4096];
+    char error[512];
+    unsigned refused = 0;
+    uint64_t chance = 1;
+    (void)state;
+    lab_write(path, 0, false, false);
+    load(path, &whole);
+    size_t header = FORM_HEADER + (size_t)form_get(whole + 12, 4);
+    memcpy(file, whole, header);
+    for (unsigned i = 0; i < 3000; i++) {
+        for (unsigned b = 0; b < sizeof raw; b++) {
+            chance = chance * 6364136223846793005u + 1442695040888963407u;
+            raw[b] = (uint8_t)(chance >> 56);
+        }
+        raw[0] = (uint8_t)(1 + i % 5);
+        size_t bytes = make_chunk(file + header, sizeof file - header, raw, 1 + i % sizeof raw);
+        save(path, file, header + bytes);
+        struct samples *samples = samples_read(path, error);
+        refused += !samples;
+        samples_free(samples);
+    }
+    assert_in_range(refused, 1000, 3000);
+    free(whole);
+    unlink(path);
+}
+
 static void other_files_are_refused(void **state)
 {
     const char *path = lab_path("other");
@@ -208,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_file_cut_short_is_read_up_to_there),
         cmocka_unit_test(a_run_that_was_not_ended_says_so),
         cmocka_unit_test(damage_is_an_error_that_says_where),
+        cmocka_unit_test(hostile_records_do_no_harm),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(tallies_count_and_sort),

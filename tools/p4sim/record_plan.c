@@ -81,9 +81,12 @@ static void describe(struct record_run *run)
     snprintf(about->made_by, sizeof about->made_by, "p4sim %s", P4SIM_VERSION);
     snprintf(about->model, sizeof about->model, "%s", run->model.name);
     source_text(&options->source, about->program, sizeof about->program);
-    for (char *at = about->program; *at; at++)
+    for (char *at = about->program; *at; at++) {
         if (*at & 0x80)
             *at = '?'; /* the header is UTF-8, file names are anything */
+        else if (*at < ' ')
+            *at = ' '; /* a text of several lines */
+    }
     about->core_mhz = run->model.params.core_mhz;
     about->l1_line_bytes = run->model.params.l1_line;
     about->l1_sets = run->model.params.l1_sets;

@@ -68,6 +68,14 @@ static void take_sample(void *context, const struct sim_sample *s)
 /* ---- starting ----------------------------------------------------------------------------------
  */
 
+/* Its bytes now: at the end of the run they may be gone. */
+static void keep_code(void *context, size_t slot, uint16_t process, uint64_t ip, uint64_t count)
+{
+    (void)slot;
+    (void)count;
+    record_code(context, process, ip);
+}
+
 static bool start(struct record_run *run, char error[512])
 {
     const struct record_options *options = run->options;
@@ -89,8 +97,10 @@ static bool start(struct record_run *run, char error[512])
     if (!sim_program(sim_bench_pmu(run->bench), &run->plan, error) ||
         !sim_bench_sample(run->bench, &sampling, error))
         return false;
-    if (!options->no_exact)
-        sim_bench_exact(run->bench, run->exact);
+    if (options->no_exact)
+        return true;
+    sim_exact_hear(run->exact, keep_code, run);
+    sim_bench_exact(run->bench, run->exact);
     return true;
 }
 
@@ -168,7 +178,6 @@ static void take_totals(struct record_run *run)
 static void take_exact(void *context, size_t slot, uint16_t process, uint64_t ip, uint64_t count)
 {
     struct record_run *run = context;
-    record_code(run, process, ip);
     samples_put_exact(run->writer,
                       &(struct samples_exact){
                           .event = (unsigned)slot, .process = process, .ip = ip, .count = count});
