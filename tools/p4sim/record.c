@@ -39,6 +39,8 @@ static const char help[] =
     "      --trace FILE        replay a recording\n"
     "      --snippet FILE      assemble and run a file\n"
     "      --asm TEXT          assemble and run a text\n"
+    "      --64                the snippet is 64-bit code\n"
+    "      --kernel            with the kernel's side of system calls, page faults and the timer\n"
     "      --max-instructions N  stop after N instructions\n"
     "  -m, --model NAME        processor model or a model file (default " P4SIM_DEFAULT_MODEL
     ")\n\n"
@@ -66,6 +68,8 @@ enum option_code {
     OPT_SNIPPET,
     OPT_ASM,
     OPT_MAX_INSTRUCTIONS,
+    OPT_64,
+    OPT_KERNEL,
     OPT_NO_PROGRESS,
 };
 
@@ -85,6 +89,8 @@ static const struct option long_options[] = {
     {"snippet", required_argument, NULL, OPT_SNIPPET},
     {"asm", required_argument, NULL, OPT_ASM},
     {"max-instructions", required_argument, NULL, OPT_MAX_INSTRUCTIONS},
+    {"64", no_argument, NULL, OPT_64},
+    {"kernel", no_argument, NULL, OPT_KERNEL},
     {"model", required_argument, NULL, 'm'},
     {"output", required_argument, NULL, 'o'},
     {"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
@@ -166,6 +172,8 @@ static int take_flag(struct record_options *options, int code)
                  : code == OPT_LAST_BRANCHES ? &options->last_branches
                  : code == OPT_BRANCHES      ? &options->branches
                  : code == OPT_NO_EXACT      ? &options->no_exact
+                 : code == OPT_64            ? &options->source.long_mode
+                 : code == OPT_KERNEL        ? &options->kernel
                  : code == OPT_NO_PROGRESS   ? &options->no_progress
                  : code == 'q'               ? &options->quiet
                                              : NULL;

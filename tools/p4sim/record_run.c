@@ -3,6 +3,7 @@
 #include "record.h"
 #include "stat.h"
 
+#include <elf.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -300,6 +301,21 @@ static void clean_up(struct record_run *run)
     sim_exact_free(run->exact);
 }
 
+/* Is the program 64-bit code? Its file says so; a snippet is what the user says it is. */
+static bool is_wide(const struct record_run *run)
+{
+    unsigned char ident[EI_NIDENT] = {0};
+    size_t count;
+    const struct trace_object *object = trace_source_objects(run->source, &count);
+    if (!run->model.params.em64t || !count)
+        return run->options->source.long_mode;
+    FILE *file = fopen(object->path, "re");
+    size_t got = file ? fread(ident, 1, sizeof ident, file) : 0;
+    if (file)
+        fclose(file);
+    return got == sizeof ident && ident[EI_CLASS] == ELFCLASS64;
+}
+
 static int open_all(struct record_run *run)
 {
     char error[512] = "";
@@ -312,6 +328,9 @@ static int open_all(struct record_run *run)
     run->exact = sim_exact_new(&run->plan);
     if (!run->bench || !run->codes || !run->exact)
         return complain(EXIT_INPUT, "record", "%s", run->bench ? "out of memory" : error);
+    run->about.wide = is_wide(run);
+    sim_bench_kernel(run->bench, &(struct sim_kernel_options){.on = run->options->kernel,
+                                                              .timer_hz = SIM_TIMER_HZ});
     run->writer = samples_create(run->options->output, &run->about, error);
     if (!run->writer)
         return complain(EXIT_INPUT, "record", "%s", error);

@@ -182,6 +182,15 @@ static void name_code(const struct report *report, const struct report_column *c
                       const struct samples_sample *sample, uint64_t ip, struct name *name)
 {
     const struct sim_sample *s = &sample->about;
+    bool place = report->options->by <= REPORT_BY_OBJECT;
+    if (place && s->cpl == 0 && ip == s->ip) { /* the stub: it has no file */
+        bool each = report->options->by == REPORT_BY_INSTRUCTION;
+        name->order = each ? ip : 0;
+        snprintf(name->text, sizeof name->text, "[kernel]");
+        if (each)
+            snprintf(name->text, sizeof name->text, "%#" PRIx64 "  [kernel]", ip);
+        return;
+    }
     switch (report->options->by) {
     case REPORT_BY_FUNCTION:
         name_function(c, s->process, ip, name);
