@@ -112,7 +112,7 @@ struct trace_object {
 
 /* The program, or the kernel for it, reads or writes the clock or a register of the processor. */
 struct trace_register_access {
-    enum { TRACE_RDTSC, TRACE_RDPMC, TRACE_RDMSR, TRACE_WRMSR } what;
+    enum trace_access_kind { TRACE_RDTSC, TRACE_RDPMC, TRACE_RDMSR, TRACE_WRMSR } what;
     bool ask;                   /* only whether it would be done; nothing changes */
     bool by_driver;             /* at CPL 0, through /dev/cpu/N/msr; else by an instruction */
     unsigned logical_processor; /* by_driver: the N of the file */

@@ -16,7 +16,8 @@ static struct sim_registers make(struct p4pmu **pmu, struct sim_access_rules rul
     return (struct sim_registers){.pmu = *pmu, .rules = rules};
 }
 
-static bool access(struct sim_registers *r, int what, uint32_t index, uint64_t *value)
+static bool access(struct sim_registers *r, enum trace_access_kind what, uint32_t index,
+                   uint64_t *value)
 {
     struct trace_register_access a = {.index = index, .value = *value};
     bool good;
