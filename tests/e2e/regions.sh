@@ -109,6 +109,8 @@ cmp -s "$work/live" "$work/replayed" || fail "parts differ in the replay: $(diff
 grep -q 'region function:deep: entered 5 times' "$work/table" || fail "table: $(cat "$work/table")"
 
 # Mistakes.
+expect 2 "on one logical processor only" \
+    "$P4SIM" stat -m gallatin --region marker -- "$regions" --- "$regions"
 expect 2 "expected function:NAME, address:FROM-TO" "$P4SIM" stat --region nonsense -- "$regions"
 expect 2 "expected function:NAME" "$P4SIM" stat --region address:5-5 -- "$regions"
 expect 2 "asked for twice" "$P4SIM" stat --region marker --region marker -- "$regions"
