@@ -195,7 +195,20 @@ static struct nb_code *decode(struct nb_machine *m, struct lp *lp, uint16_t proc
     else
         make_address_parts(m, lp, code);
     code->ip = ip;
+    memcpy(code->bytes, bytes, code->length < n ? code->length : n);
     return code;
+}
+
+/* What a wrong path has decoded there, if the bytes are still the same: trace lines hold it, and an
+ * instruction with two forms would leave those lines for ever. */
+static struct nb_code *known_already(struct lp *lp, const struct nb_instruction *in)
+{
+    struct nb_code *code = lp->codes.slot[slot_of(&lp->codes, in->process, in->ip)];
+    uint8_t bytes[CODE_BYTES];
+    if (!code || code->length != in->length || (code->flags & NB_CODE_INVALID))
+        return NULL;
+    size_t n = lp->input.code_at(lp->input.context, in->process, in->ip, bytes);
+    return n >= code->length && !memcmp(bytes, code->bytes, code->length) ? code : NULL;
 }
 
 static void stand_in(struct nb_code *code, const struct nb_instruction *in)
@@ -220,7 +233,9 @@ const struct nb_code *codes_executed(struct nb_machine *m, struct lp *lp,
         return lp->codes.by_number[in->code];
     if (!room_for_number(m, lp, in->code))
         return NULL;
-    struct nb_code *code = decode(m, lp, in->process, in->ip);
+    struct nb_code *code = known_already(lp, in);
+    if (!code)
+        code = decode(m, lp, in->process, in->ip);
     if (!code && !(code = new_code(m, lp)))
         return NULL;
     if ((code->flags & NB_CODE_INVALID) || code->uop_count == 0)

@@ -175,6 +175,7 @@ struct nb_code {
     uint8_t fxch;
     uint16_t flags;    /* enum nb_code_flags */
     uint16_t mnemonic; /* Capstone's instruction id, for statistics and reports */
+    uint8_t bytes[15]; /* codes.c: what it was decoded from */
 };
 
 struct nb_decoder;
