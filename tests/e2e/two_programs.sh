@@ -31,9 +31,13 @@ live || { echo "live programs cannot run here, left out: $reason"; finish; exit 
 same "what it prints" "$(cat "$work/out")" "$("$PROGRAMS/threads")"
 [ "$(count instr_retired:t1 "$work/f")" -gt 1000 ] || fail "no thread ran on the second logical processor"
 grep -q '"uops_retired",,.*cannot be repeated' "$work/f" || fail "a second pass of threads is not refused"
-"$P4SIM" stat -m $model --csv -o "$work/h" -e instr_retired:t0,instr_retired:t1 "$PROGRAMS/threads" \
-    >/dev/null || fail "threads again"
-same "threads a second time" "$(counts "$work/h")" "$(counts "$work/f" | grep -v uops)"
+# when the host's kernel wakes a thread is not ours to say: what must repeat is the replay
+"$P4SIM" trace record -m $model -o "$work/threads.p4t" -- "$PROGRAMS/threads" >/dev/null || fail "threads recorded"
+for file in h i; do
+    "$P4SIM" stat -m $model --csv -o "$work/$file" -e instr_retired:t0,instr_retired:t1 --trace "$work/threads.p4t" ||
+        fail "threads replayed"
+done
+same "threads replayed a second time" "$(counts "$work/h")" "$(counts "$work/i")"
 "$P4SIM" stat -m $model --csv -o "$work/g" -e instr_retired:t0,instr_retired:t1 \
     "$PROGRAMS/exit7" --- "$PROGRAMS/exit7" || fail "two programs"
 same "two equal programs" "$(count instr_retired:t0 "$work/g")" "$(count instr_retired:t1 "$work/g")"
