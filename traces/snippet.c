@@ -199,14 +199,19 @@ static uint64_t entry_point(const char *path, bool long_mode)
     return long_mode ? header.wide.e_entry : header.narrow.e_entry;
 }
 
-struct trace_source *trace_open_snippet(const char *text, const char *name, bool long_mode,
-                                        trace_cpuid_fn *cpuid, void *cpuid_context, char error[512],
-                                        int *status)
+static struct trace_source *open_snippet(const char *text, const char *name, bool long_mode,
+                                         trace_cpuid_fn *cpuid, void *cpuid_context,
+                                         const char *record_to, char error[512], int *status)
 {
     char path[sizeof((struct folder *)NULL)->path + NAME_BYTES];
     char *argv[] = {path, NULL};
     struct trace_live_options options = {
-        .argv = argv, .cpuid = cpuid, .cpuid_context = cpuid_context, .long_mode = long_mode};
+        .argv = argv,
+        .cpuid = cpuid,
+        .cpuid_context = cpuid_context,
+        .long_mode = long_mode,
+        .record_to = record_to,
+    };
     struct trace_source *source = NULL;
     struct folder folder = {0};
 
@@ -222,4 +227,31 @@ struct trace_source *trace_open_snippet(const char *text, const char *name, bool
     }
     remove_folder(&folder);
     return source;
+}
+
+struct trace_source *trace_open_snippet(const char *text, const char *name, bool long_mode,
+                                        trace_cpuid_fn *cpuid, void *cpuid_context, char error[512],
+                                        int *status)
+{
+    return open_snippet(text, name, long_mode, cpuid, cpuid_context, NULL, error, status);
+}
+
+bool trace_record_snippet(const char *text, const char *name, const char *path,
+                          trace_cpuid_fn *cpuid, void *cpuid_context, char error[512], int *status)
+{
+    struct trace_instruction in;
+    enum trace_result result = TRACE_OK;
+    struct trace_source *source =
+        open_snippet(text, name, false, cpuid, cpuid_context, path, error, status);
+
+    if (!source)
+        return false;
+    while (result == TRACE_OK)
+        result = trace_source_next(source, &in);
+    if (result == TRACE_ERROR) {
+        snprintf(error, 512, "%s", source->error);
+        *status = source->error_status;
+    }
+    trace_source_close(source);
+    return result == TRACE_END;
 }

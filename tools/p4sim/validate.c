@@ -22,7 +22,7 @@ static const char help[] =
     "      --live           assemble and run the programs, even where there are recorded runs\n"
     "      --json           as JSON\n"
     "      --markdown       as docs/validation.md\n"
-    "      --plots FOLDER   also write the data of the plots and draw them with gnuplot\n"
+    "      --plots FOLDER   also write the data of the plots\n"
     "      --record FOLDER  record the programs of the suite into FOLDER instead\n"
     "  -h, --help           this text\n\n"
     "Status 0: every row recorded as within its tolerance is; 1: one is not; 2: usage; 3: a "

@@ -1,9 +1,6 @@
 /*
- * The curves of a suite: data files, and pictures by gnuplot where it is installed.
- *
- * The files FOLDER/PLOT.data have a block for each curve (x, simulated, published or ?), separated
- * as gnuplot's `index` wants it. FOLDER/PLOT.gp, where it is there, says how a plot looks; it gets
- * the data file's and the picture's names in `data` and `picture`.
+ * The curves of a suite as data files FOLDER/PLOT.data: a block for each curve (x, simulated,
+ * published or ?), separated as gnuplot's `index` wants it. tools/validation draws them.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "validate.h"

@@ -1,0 +1,30 @@
+# docs/validation.md is what `p4sim validate` says now, and no row that was within its tolerance is outside.
+. "$(dirname "$0")/lib.sh"
+"$P4SIM" validate --markdown >"$work/validation.md" 2>"$work/stderr"
+status=$?
+[ "$status" = 0 ] || fail "p4sim validate ended with status $status: $(grep -h REGRESSION "$work/validation.md"; cat "$work/stderr")"
+diff "$P4SIM_CONFIGS/../docs/validation.md" "$work/validation.md" >"$work/difference" ||
+    fail "docs/validation.md is not current; tools/validation makes it anew: $(head -n 20 "$work/difference")"
+
+# One row, as a table and as JSON, and what is wrong with others.
+"$P4SIM" validate -r GT083 >"$work/row" || fail "row GT083"
+grep -q "^GT083  A northwood .* within .*; " "$work/row" || fail "no row: $(cat "$work/row")"
+"$P4SIM" validate -r GT083 --json >"$work/json" || fail "row GT083 as JSON"
+grep -q '"schema": "p4sim-validate"' "$work/json" && grep -q '"verdict": "within"' "$work/json" || fail "JSON: $(cat "$work/json")"
+expect 2 "no row of" "$P4SIM" validate -r GT999
+expect 3 "No such file" "$P4SIM" validate --suite "$work/none.yaml"
+cat >"$work/suite.yaml" <<'SUITE'
+title: A suite
+snippets:
+  - {name: one, body: "add eax, 1", copies: 1, loops: 1}
+rows:
+  - {id: R1, snippet: two, from: 1, to: 1}
+SUITE
+expect 3 "R1: no snippet is named 'two'" "$P4SIM" validate --suite "$work/suite.yaml"
+if live; then # a row that should be 1 and is not
+    sed -i 's/snippet: two/snippet: one, count: "retired_branch_type:CALL"/' "$work/suite.yaml"
+    "$P4SIM" validate --suite "$work/suite.yaml" >"$work/out" 2>&1
+    [ $? = 1 ] || fail "a regression did not end with status 1: $(cat "$work/out")"
+    grep -q REGRESSION "$work/out" || fail "no regression named: $(cat "$work/out")"
+fi
+finish
