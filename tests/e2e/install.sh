@@ -8,7 +8,7 @@ mv "$work/usr" "$work/moved"
 grep -q '^northwood' "$work/models" || fail "no northwood among the installed models"
 "$work/moved/bin/p4sim" stat --csv -o "$work/csv" -e instr_retired --trace "$SAMPLES/tls.p4t" ||
     fail "the moved command does not replay"
-for page in p4sim p4sim-stat p4sim-list p4sim-trace; do
+for page in p4sim p4sim-stat p4sim-list p4sim-trace p4sim-validate; do
     [ -s "$work/moved/share/man/man1/$page.1" ] || fail "no manual page $page.1"
 done
 

@@ -12,16 +12,16 @@ grep -q "^GT083  A northwood .* within .*; " "$work/row" || fail "no row: $(cat 
 "$P4SIM" validate -r GT083 --json >"$work/json" || fail "row GT083 as JSON"
 grep -q '"schema": "p4sim-validate"' "$work/json" && grep -q '"verdict": "within"' "$work/json" || fail "JSON: $(cat "$work/json")"
 expect 2 "no row of" "$P4SIM" validate -r GT999
-expect 3 "No such file" "$P4SIM" validate --suite "$work/none.yaml"
+expect 3 "Could not open file" "$P4SIM" validate --suite "$work/none.yaml"
 cat >"$work/suite.yaml" <<'SUITE'
 title: A suite
 snippets:
   - {name: one, body: "add eax, 1", copies: 1, loops: 1}
 rows:
-  - {id: R1, snippet: two, from: 1, to: 1}
+  - {id: R1, snippet: two, from: 7, to: 7}
 SUITE
 expect 3 "R1: no snippet is named 'two'" "$P4SIM" validate --suite "$work/suite.yaml"
-if live; then # a row that should be 1 and is not
+if live; then # a row that should be 7 and is not
     sed -i 's/snippet: two/snippet: one, count: "retired_branch_type:CALL"/' "$work/suite.yaml"
     "$P4SIM" validate --suite "$work/suite.yaml" >"$work/out" 2>&1
     [ $? = 1 ] || fail "a regression did not end with status 1: $(cat "$work/out")"
