@@ -373,7 +373,8 @@ struct trace_copy {
 bool trace_copy(const struct trace_copy *copy, uint64_t *instructions, char damage[512],
                 char error[512], int *status);
 
-/* Run a 32-bit snippet and record it to PATH, without delivering anything. Errors as the openers. */
+/* Run a 32-bit snippet and record it to PATH, without delivering anything. Errors as the openers.
+ */
 bool trace_record_snippet(const char *text, const char *name, const char *path,
                           trace_cpuid_fn *cpuid, void *cpuid_context, char error[512], int *status);
 
