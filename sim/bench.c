@@ -104,9 +104,12 @@ static void copy_instruction(const struct trace_instruction *in, struct nb_instr
     copy_accesses(in->access, in->access_count, out);
 }
 
-static enum nb_input_result from_source(struct feed *feed, struct trace_instruction *in)
+/* *BOUNDARY: between parts, before the instruction. */
+static enum nb_input_result from_source(struct feed *feed, struct trace_instruction *in,
+                                        bool *boundary)
 {
-    switch (trace_source_next(feed->source, in)) {
+    struct sim_parts *parts = feed->bench->parts;
+    switch (parts ? sim_parts_next(parts, in, boundary) : trace_source_next(feed->source, in)) {
     case TRACE_OK:
         return NB_INPUT_OK;
     case TRACE_SYNC:
@@ -164,7 +167,9 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
         bench->stopped = true;
         return NB_INPUT_END;
     }
-    enum nb_input_result result = bench->spread ? from_spread(feed, &in) : from_source(feed, &in);
+    bool boundary_before = false;
+    enum nb_input_result result =
+        bench->spread ? from_spread(feed, &in) : from_source(feed, &in, &boundary_before);
     if (result != NB_INPUT_OK)
         return result;
     if (in.process >= SECOND_SOURCE && bench->sources > 1)
@@ -174,7 +179,7 @@ static enum nb_input_result next_instruction(void *context, struct nb_instructio
     out->serial = feed->serial++;
     feed->ip = in.ip;
     feed->code = in.code;
-    if (bench->parts && sim_parts_follow(bench->parts, &in))
+    if (boundary_before)
         out->flags |= NB_INSTRUCTION_BOUNDARY;
     if (bench->exact)
         sim_exact_note(bench->exact, feed->lp, out->serial, out->process, out->ip);
@@ -454,6 +459,11 @@ const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, s
     const struct nb_stats *stats = nb_stats(bench->machine);
     sim_parts_settle(bench->parts, bench->pmu, stats->clocks, stats->instructions);
     return sim_parts_all(bench->parts, count, lost);
+}
+
+uint64_t sim_bench_stretches(const struct sim_bench *bench)
+{
+    return sim_parts_stretches(bench->parts);
 }
 
 void sim_bench_step_each_clock(struct sim_bench *bench, bool each)

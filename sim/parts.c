@@ -6,6 +6,7 @@
  */
 #include "parts.h"
 
+#include "region_gaps.h"
 #include "region_threads.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct sim_parts {
     struct trace_source *source;
     struct region_codes *codes;
     struct region_threads *threads;
+    struct region_gaps gaps;
 
     struct sim_part *part; /* the rest, the regions, the processes */
     size_t count, regions, processes;
@@ -243,6 +245,62 @@ bool sim_parts_follow(struct sim_parts *parts, const struct trace_instruction *i
     return boundary && enqueue(parts, &state);
 }
 
+static void arrive(struct sim_parts *parts)
+{
+    struct trace_registers registers;
+
+    if (!parts->gaps.arrived)
+        return;
+    parts->gaps.arrived = false;
+    if (trace_source_registers_before(parts->source, &registers))
+        region_threads_arrive(parts->threads, registers.gpr[4]);
+}
+
+/* One instruction; *SIMULATED: it lies in a region, or one ends before it. */
+static enum trace_result next_of_regions(struct sim_parts *parts, struct trace_instruction *in,
+                                         bool *boundary, bool *simulated)
+{
+    enum trace_result result =
+        region_gaps_cross(&parts->gaps, parts->source, parts->codes, parts->threads);
+
+    if (result == TRACE_OK)
+        result = trace_source_next(parts->source, in);
+    *simulated = true;
+    if (result != TRACE_OK)
+        return result;
+    arrive(parts);
+    *boundary = sim_parts_follow(parts, in);
+    if (parts->fed.region.open)
+        return TRACE_OK;
+    region_gaps_judge(&parts->gaps, in, parts->codes, parts->threads);
+    in->flags |= TRACE_INTERRUPTED; /* what follows in the program does not follow here */
+    *simulated = *boundary;
+    return TRACE_OK;
+}
+
+enum trace_result sim_parts_next(struct sim_parts *parts, struct trace_instruction *instruction,
+                                 bool *boundary)
+{
+    enum trace_result result;
+    bool simulated;
+
+    *boundary = false;
+    if (!parts->options.only_regions) {
+        result = trace_source_next(parts->source, instruction);
+        *boundary = result == TRACE_OK && sim_parts_follow(parts, instruction);
+        return result;
+    }
+    do
+        result = next_of_regions(parts, instruction, boundary, &simulated);
+    while (!simulated);
+    return result;
+}
+
+uint64_t sim_parts_stretches(const struct sim_parts *parts)
+{
+    return parts->gaps.stretches;
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
@@ -289,11 +347,20 @@ void sim_parts_free(struct sim_parts *parts)
     free(parts);
 }
 
+/* Markers are looked for beforehand only where the rest runs natively. */
+static bool must_be_found(const struct sim_parts *parts, size_t region)
+{
+    enum sim_region_kind kind = parts->options.regions[region].kind;
+
+    return kind == SIM_REGION_FUNCTION ||
+           (kind == SIM_REGION_MARKER && parts->options.only_regions);
+}
+
 const struct sim_part *sim_parts_all(struct sim_parts *parts, size_t *count, size_t *lost)
 {
     for (size_t i = 0; i < parts->options.region_count; i++)
-        parts->part[1 + i].found = parts->options.regions[i].kind != SIM_REGION_FUNCTION ||
-                                   region_codes_found(parts->codes, i);
+        parts->part[1 + i].found =
+            must_be_found(parts, i) ? region_codes_found(parts->codes, i) : true;
     *count = parts->count;
     *lost = parts->lost;
     return parts->part;

@@ -54,6 +54,7 @@ struct sim_parts_options {
     const struct sim_region_spec *regions;
     size_t region_count;
     bool processes;
+    bool only_regions; /* the rest runs natively (region_gaps.h): a live source, no PROCESSES */
     uint32_t counters; /* bit N: counter N */
     /* Where FUNCTION begins in the mapped OBJECT; false: it is not there. */
     bool (*resolve)(void *context, const struct trace_object *object, const char *function,
@@ -71,6 +72,12 @@ void sim_parts_free(struct sim_parts *parts);
 /* The next instruction of the stream: does a boundary lie before it? Then sim_parts_boundary() is
  * to be called when it begins to retire, once for each, in order. */
 bool sim_parts_follow(struct sim_parts *parts, const struct trace_instruction *instruction);
+/* The next instruction of the source that is to be simulated: all of them but for ONLY_REGIONS.
+ * *BOUNDARY as above. */
+enum trace_result sim_parts_next(struct sim_parts *parts, struct trace_instruction *instruction,
+                                 bool *boundary);
+/* How often the program ran natively between regions. */
+uint64_t sim_parts_stretches(const struct sim_parts *parts);
 /* CLOCKS and INSTRUCTIONS as they stand. */
 void sim_parts_boundary(struct sim_parts *parts, struct p4pmu *pmu, uint64_t clocks,
                         uint64_t instructions);

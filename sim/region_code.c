@@ -29,6 +29,8 @@ struct region_codes {
     size_t entry_count;
     size_t objects; /* of the source's log that were looked through */
     bool found[SIM_REGIONS];
+    uint64_t *begin; /* where regions begin, of whichever process */
+    size_t begin_count;
     bool failed;
 };
 
@@ -54,6 +56,7 @@ void region_codes_free(struct region_codes *codes)
         return;
     free(codes->code);
     free(codes->entry);
+    free(codes->begin);
     free(codes);
 }
 
@@ -64,6 +67,22 @@ bool region_codes_found(const struct region_codes *codes, size_t region)
 
 /* ---- functions ---------------------------------------------------------------------------------
  */
+
+static void add_begin(struct region_codes *codes, uint64_t address)
+{
+    uint64_t *begin;
+
+    for (size_t i = 0; i < codes->begin_count; i++)
+        if (codes->begin[i] == address)
+            return;
+    begin = realloc(codes->begin, (codes->begin_count + 1) * sizeof *begin);
+    if (!begin) {
+        codes->failed = true;
+        return;
+    }
+    begin[codes->begin_count++] = address;
+    codes->begin = begin;
+}
 
 static void add_entry(struct region_codes *codes, uint16_t process, size_t region, uint64_t address)
 {
@@ -76,6 +95,49 @@ static void add_entry(struct region_codes *codes, uint16_t process, size_t regio
     entry[codes->entry_count++] = (struct entry){process, (uint8_t)region, address};
     codes->entry = entry;
     codes->found[region] = true;
+    add_begin(codes, address);
+}
+
+/* The jump of a marker that begins a region: which of the regions asked for is it? */
+static void look_at_jump(struct region_codes *codes, const uint8_t *bytes, size_t count,
+                         uint64_t address)
+{
+    const struct sim_parts_options *options = codes->options;
+    const char *name = (const char *)bytes + 2 + sizeof magic;
+    size_t head = 2 + sizeof magic - 1; /* of the jump and the magic text */
+
+    if (count < head + 3 || bytes[0] != JMP_SHORT || memcmp(bytes + 2, magic, head - 2) != 0 ||
+        bytes[head] != 'B' || bytes[1] < head + 1 || 2u + bytes[1] > count ||
+        bytes[1] >= MARKER_BYTES || bytes[1 + bytes[1]] != 0)
+        return;
+    for (size_t i = 0; i < options->region_count; i++) {
+        const struct sim_region_spec *region = &options->regions[i];
+        if (region->kind != SIM_REGION_MARKER || (region->name[0] && strcmp(region->name, name)))
+            continue;
+        codes->found[i] = true;
+        add_begin(codes, address);
+    }
+}
+
+static void look_for_markers(struct region_codes *codes, const struct trace_object *object)
+{
+    uint8_t bytes[4096 + MARKER_BYTES];
+    size_t got;
+
+    for (uint64_t at = object->start; at < object->end; at += 4096) {
+        got = trace_source_memory_at(codes->source, object->process, at, bytes, sizeof bytes);
+        for (size_t i = 0; i < got && i < 4096; i++)
+            if (bytes[i] == JMP_SHORT)
+                look_at_jump(codes, bytes + i, got - i, at + i);
+    }
+}
+
+static bool wants_markers(const struct sim_parts_options *options)
+{
+    for (size_t i = 0; i < options->region_count; i++)
+        if (options->regions[i].kind == SIM_REGION_MARKER)
+            return true;
+    return false;
 }
 
 static void look_through(struct region_codes *codes, const struct trace_object *object)
@@ -83,6 +145,8 @@ static void look_through(struct region_codes *codes, const struct trace_object *
     const struct sim_parts_options *options = codes->options;
     uint64_t address;
 
+    if (object->executable && options->only_regions && wants_markers(options))
+        look_for_markers(codes, object);
     if (!object->executable || !options->resolve)
         return;
     for (size_t i = 0; i < options->region_count; i++) {
@@ -99,6 +163,28 @@ static void look_through_new_objects(struct region_codes *codes)
 
     for (; codes->objects < count; codes->objects++)
         look_through(codes, &object[codes->objects]);
+}
+
+const uint64_t *region_codes_entries(struct region_codes *codes, size_t *count)
+{
+    const struct sim_parts_options *options = codes->options;
+
+    for (size_t i = 0; i < options->region_count; i++)
+        if (options->regions[i].kind == SIM_REGION_ADDRESS)
+            add_begin(codes, options->regions[i].from);
+    *count = codes->begin_count;
+    return codes->failed ? NULL : codes->begin;
+}
+
+bool region_codes_all_found(struct region_codes *codes)
+{
+    const struct sim_parts_options *options = codes->options;
+
+    look_through_new_objects(codes);
+    for (size_t i = 0; i < options->region_count; i++)
+        if (options->regions[i].kind != SIM_REGION_ADDRESS && !codes->found[i])
+            return false;
+    return true;
 }
 
 /* ---- instructions ------------------------------------------------------------------------------

@@ -36,5 +36,11 @@ const struct region_code *region_codes_at(struct region_codes *codes,
                                           const struct trace_instruction *instruction);
 /* Whether some file of the program has the function of region REGION of the options. */
 bool region_codes_found(const struct region_codes *codes, size_t region);
+/* Where regions begin, as far as known: functions, addresses, markers, each address once. NULL
+ * without memory. */
+const uint64_t *region_codes_entries(struct region_codes *codes, size_t *count);
+/* Each function and marker that was asked for has been found in a file of the program (one for all
+ * markers). Looks through the files the program has mapped meanwhile. */
+bool region_codes_all_found(struct region_codes *codes);
 
 #endif

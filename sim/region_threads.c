@@ -34,6 +34,7 @@ struct region_thread {
 struct region_threads {
     struct region_thread *thread;
     size_t count;
+    uint64_t arrived; /* stack pointer before the next instruction, behind an unseen part; else 0 */
 };
 
 struct region_threads *region_threads_new(void)
@@ -252,6 +253,37 @@ static void start_over(struct region_thread *t, uint16_t process)
     t->begins = REGION_NONE;
 }
 
+void region_threads_forget(struct region_threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        threads->thread[i].known = false;
+}
+
+void region_threads_arrive(struct region_threads *threads, uint64_t stack)
+{
+    threads->arrived = stack;
+}
+
+bool region_threads_all_outside(const struct region_threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct region_thread *t = &threads->thread[i];
+        if (t->known && (t->frames || t->begins != REGION_NONE))
+            return false;
+    }
+    return true;
+}
+
+/* The call of a function that is entered from an unseen part was not seen either. */
+static bool follow_arrival(struct region_threads *threads, struct region_thread *t,
+                           const struct region_code *code)
+{
+    uint64_t stack = threads->arrived;
+
+    threads->arrived = 0;
+    return !stack || !code->functions || push_call(t, stack, false);
+}
+
 bool region_threads_follow(struct region_threads *threads,
                            const struct trace_instruction *instruction,
                            const struct region_code *code, struct region_state *state)
@@ -264,8 +296,9 @@ bool region_threads_follow(struct region_threads *threads,
         return false;
     if (!t->known || t->process != instruction->process)
         start_over(t, instruction->process);
+    good = follow_arrival(threads, t, code);
     if (t->begins != REGION_NONE) {
-        good = open_region(t, t->begins, SLOT_NEVER);
+        good = good && open_region(t, t->begins, SLOT_NEVER);
         state->entered = 1ull << t->begins;
         t->begins = REGION_NONE;
     }

@@ -26,4 +26,11 @@ bool region_threads_follow(struct region_threads *threads,
                            const struct trace_instruction *instruction,
                            const struct region_code *code, struct region_state *state);
 
+/* The program ran unseen: no thread is in a region, nobody knows who was called. */
+void region_threads_forget(struct region_threads *threads);
+/* The next instruction is the first that is seen after that; STACK was its stack pointer before,
+ * where the return address stands if it is a function's first one. */
+void region_threads_arrive(struct region_threads *threads, uint64_t stack);
+bool region_threads_all_outside(const struct region_threads *threads);
+
 #endif

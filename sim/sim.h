@@ -79,6 +79,8 @@ const struct sim_accesses *sim_bench_accesses(struct sim_bench *bench);
 bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *options);
 /* What was counted in each so far, as sim_parts_all() gives it. Only after sim_bench_divide(). */
 const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, size_t *lost);
+/* How often the program ran natively between regions so far. Likewise. */
+uint64_t sim_bench_stretches(const struct sim_bench *bench);
 /* The model's operating system (kernel_stub.def): what runs at CPL 0. */
 struct sim_kernel_options {
     bool on;           /* system calls, page faults and the timer execute code */

@@ -260,14 +260,18 @@ static uint64_t next_ip(const struct live_thread *thread)
     return thread->interpreted ? thread->machine.state.registers.ip : thread->regs.rip;
 }
 
-/* One instruction, interpreted or stepped, of whoever's turn it is. */
-static bool advance(struct live *live)
+/* One instruction, interpreted or stepped, of whoever's turn it is; none when that one has come to
+ * a stop. */
+static bool advance(struct native_run *run)
 {
     struct trace_instruction nobody_reads;
+    struct live *live = run->live;
     struct live_thread *thread = live_schedule(live);
 
     if (live->spaces_to_drop)
         live_drop_spaces(live);
+    if (thread && run->stepped_off && is_stop(run, next_ip(thread)))
+        return true;
     if (!thread)
         return live->thread_count != 0 && !live->interrupted && !live->source.error[0];
     switch (live_step(live, thread, &nobody_reads)) {
@@ -296,7 +300,7 @@ static bool interpret_start(struct native_run *run)
             live->entry_at = live->executed + 1;
         if (run->stepped_off && live->entry_at && live->executed >= live->entry_at + STARTUP)
             return false;
-        if (!advance(live))
+        if (!advance(run))
             return true;
         run->stepped_off |= live->executed != before;
     }
@@ -346,6 +350,7 @@ enum trace_result live_run_natively(struct trace_source *source, const uint64_t 
     }
     if (live->finished)
         return live->source.error[0] ? TRACE_ERROR : TRACE_END;
+    run.stepped_off = live->has_pending; /* by the instruction that is not delivered */
     live->has_pending = false;
     live->wrong_thread = NULL;
     live->entry = live->entry ? live->entry : entry_of(live->first_pid);

@@ -251,10 +251,10 @@ static inline bool trace_source_wrong_step(struct trace_source *source, uint64_t
 /*
  * Lets a live program run at the processor's own speed, delivering nothing, until one of its
  * threads is about to execute an instruction at one of COUNT addresses (in any of its processes):
- * the next one delivered is that one. The instruction a thread stands at now does not count. An
- * instruction executed and not yet delivered is not delivered any more. Meanwhile CPUID, RDTSC and
- * /dev/cpu/N/msr are the host's, but not in the program's start, which is interpreted. END: the
- * program ended before; ERROR: see source->error (recordings and snippets leave nothing out).
+ * the next one delivered is that one. The instruction that would be delivered next does not count
+ * as one of them, and is not delivered any more. Meanwhile CPUID, RDTSC and /dev/cpu/N/msr are the
+ * host's, but not in the program's start, which is interpreted. END: the program ended before;
+ * ERROR: see source->error (recordings and snippets leave nothing out).
  */
 static inline enum trace_result trace_source_run_natively(struct trace_source *source,
                                                           const uint64_t *stops, size_t count)

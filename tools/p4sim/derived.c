@@ -40,7 +40,7 @@ static struct stat_derived ratio(uint64_t count, double factor, uint64_t of, con
 
 struct stat_derived stat_derive(const struct stat_row *row, const struct nb_stats *stats)
 {
-    if (!row->counted)
+    if (!row->counted || row->of_regions) /* the machine's own are of the whole run */
         return (struct stat_derived){false, 0, ""};
     switch (kind_of(&row->request)) {
     case PER_CLOCK:

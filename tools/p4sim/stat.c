@@ -43,6 +43,8 @@ static const char help[] =
     "                            function:NAME      from entry to exit\n"
     "                            address:FROM-TO    from before FROM until before TO\n"
     "                            marker[:NAME]      between the markers of p4sim.h\n"
+    "      --only-regions      simulate and count only these; the rest of the program runs at the\n"
+    "                          processor's own speed\n"
     "      --per-process       each process by itself, as a per-process driver counts\n\n"
     "what to run\n"
     "      --trace FILE        replay a recording\n"
@@ -90,6 +92,7 @@ enum option_code {
     OPT_SURROUNDINGS,
     OPT_PASSES,
     OPT_REGION,
+    OPT_ONLY_REGIONS,
     OPT_PER_PROCESS,
     OPT_KERNEL,
     OPT_NO_KERNEL,
@@ -122,6 +125,7 @@ static const struct option long_options[] = {
     {"surroundings", required_argument, NULL, OPT_SURROUNDINGS},
     {"passes", required_argument, NULL, OPT_PASSES},
     {"region", required_argument, NULL, OPT_REGION},
+    {"only-regions", no_argument, NULL, OPT_ONLY_REGIONS},
     {"per-process", no_argument, NULL, OPT_PER_PROCESS},
     {"kernel", no_argument, NULL, OPT_KERNEL},
     {"no-kernel", no_argument, NULL, OPT_NO_KERNEL},
@@ -222,6 +226,9 @@ static int take_flag(struct stat_options *options, int code)
     case OPT_REGISTERS:
         options->registers = true;
         return GO_ON;
+    case OPT_ONLY_REGIONS:
+        options->only_regions = true;
+        return GO_ON;
     case OPT_PER_PROCESS:
         options->per_process = true;
         return GO_ON;
@@ -288,6 +295,7 @@ static int take_option(struct stat_options *options, int code, const char *text)
     case OPT_PASSES:
         status = take_number("passes", text, 1, STAT_EVENTS, &value);
         options->passes = (unsigned)value;
+        options->passes_given = true;
         return status;
     case OPT_LPS:
         status = take_number("logical-processors", text, 1, 2, &value);

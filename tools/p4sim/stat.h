@@ -39,6 +39,8 @@ struct stat_options {
     struct sim_region_spec regions[STAT_REGIONS];
     size_t region_count;
     bool per_process;
+    bool only_regions; /* the rest runs natively */
+    bool passes_given;
     struct sim_access_rules access;
     bool long_mode; /* STAT_SNIPPET as 64-bit code */
     char events[STAT_EVENTS][200];
@@ -56,6 +58,7 @@ struct stat_row {
     bool counted;
     uint64_t count;
     const char *why_not; /* when not counted */
+    bool of_regions;     /* counted in the regions alone */
 };
 
 struct stat_pass {
@@ -69,6 +72,7 @@ struct stat_part {
     size_t index;              /* among the bench's */
     uint64_t own[STAT_EVENTS]; /* by row: counted while it was the innermost region */
     uint64_t all[STAT_EVENTS]; /* while it was open */
+    const char *native;        /* the rest: why it has no counts, or NULL */
 };
 
 struct stat_result {
@@ -83,7 +87,9 @@ struct stat_result {
     size_t pass_count, passes_run;
     struct stat_part *parts;
     size_t part_count, parts_lost;
-    char split[512]; /* why there is more than one pass */
+    uint64_t stretches;    /* that ran natively, with --only-regions */
+    char native_text[160]; /* of the rest, in words; else "" */
+    char split[512];       /* why there is more than one pass */
     struct nb_stats stats, lp_stats[2];
     unsigned lps;
     double seconds;

@@ -119,6 +119,9 @@ static json_t *part_json(const struct stat_result *result, const struct stat_par
         json_object_set_new(object, "entries", json_integer((json_int_t)part->part.entries));
     if (missing)
         json_object_set_new(object, "reason", json_string(missing));
+    json_object_set_new(object, "events", events);
+    if (part->native)
+        return object;
     json_object_set_new(object, "clocks", json_integer((json_int_t)part->part.all.clocks));
     json_object_set_new(object, "own_clocks", json_integer((json_int_t)part->part.own.clocks));
     json_object_set_new(object, "instructions",
@@ -131,7 +134,6 @@ static json_t *part_json(const struct stat_result *result, const struct stat_par
                 events, json_pack("{s:s, s:I, s:I}", "event", result->rows[i].request.text, "count",
                                   (json_int_t)part->all[i], "own", (json_int_t)part->own[i]));
     }
-    json_object_set_new(object, "events", events);
     return object;
 }
 
@@ -158,6 +160,8 @@ bool stat_print_json(FILE *out, const struct stat_options *options,
     json_object_set_new(root, "events", events);
     if (result->part_count)
         add_parts(root, result);
+    if (options->only_regions)
+        json_object_set_new(root, "native_stretches", json_integer((json_int_t)result->stretches));
     json_object_set_new(root, "program_end", end_json(result, 0));
     if (result->source_count > 1)
         json_object_set_new(root, "second_program_end", end_json(result, 1));

@@ -61,8 +61,27 @@ static bool replays(const struct stat_options *options)
     return true;
 }
 
+/* What runs natively leaves nothing that could be repeated or recorded. */
+static int check_only_regions(const struct stat_options *options)
+{
+    const char *why = NULL;
+    if (!options->region_count)
+        why = "needs a --region";
+    else if (has(options, STAT_TRACE) || has(options, STAT_SNIPPET))
+        why = "is for programs: recordings and snippets cannot run natively";
+    else if (options->record)
+        why = "cannot be had with --record: what runs natively is not recorded";
+    else if (options->per_process)
+        why = "cannot be had with --per-process: processes run outside regions too";
+    else if (options->passes_given && options->passes > 1)
+        why = "cannot be had with --passes: what runs natively cannot be repeated";
+    return why ? complain(EXIT_USAGE, "stat", "--only-regions %s", why) : GO_ON;
+}
+
 static int check_options(const struct stat_options *options)
 {
+    if (options->only_regions && check_only_regions(options) != GO_ON)
+        return EXIT_USAGE;
     if (options->from_instruction && !replays(options))
         return complain(EXIT_USAGE, "stat", "--from-instruction is for recordings (--trace FILE)");
     if (options->long_mode && !has(options, STAT_SNIPPET))

@@ -32,6 +32,7 @@ bool stat_divide(const struct stat_options *options, const struct stat_pass *pas
     struct sim_parts_options how = {.regions = options->regions,
                                     .region_count = options->region_count,
                                     .processes = options->per_process,
+                                    .only_regions = options->only_regions,
                                     .resolve = resolve};
 
     if (!options->region_count && !options->per_process)
@@ -66,6 +67,25 @@ static bool take_parts(const struct stat_options *options, struct stat_result *r
     return true;
 }
 
+/* The rest ran natively. The one instruction of it that was simulated behind each region, and the
+ * clocks until the next one, are in no count. */
+static void leave_out_rest(struct stat_result *result, size_t pass, struct sim_bench *bench)
+{
+    const struct stat_pass *p = &result->passes[pass];
+    struct stat_part *rest = &result->parts[0];
+
+    result->stretches = sim_bench_stretches(bench);
+    snprintf(result->native_text, sizeof result->native_text,
+             "ran at the processor's own speed in %llu %s", (unsigned long long)result->stretches,
+             result->stretches == 1 ? "stretch" : "stretches");
+    rest->native = result->native_text;
+    for (size_t m = 0; m < p->plan.count; m++) {
+        struct stat_row *row = &result->rows[p->members[m]];
+        row->of_regions = true;
+        row->count -= rest->own[p->members[m]];
+    }
+}
+
 bool stat_read_parts(const struct stat_options *options, struct stat_result *result, size_t pass,
                      struct sim_bench *bench)
 {
@@ -85,6 +105,8 @@ bool stat_read_parts(const struct stat_options *options, struct stat_result *res
             mine->all[p->members[m]] = part[mine->index].all.count[counter];
         }
     }
+    if (options->only_regions)
+        leave_out_rest(result, pass, bench);
     return true;
 }
 
@@ -99,8 +121,10 @@ const char *stat_part_kind(const struct stat_part *part)
 const char *stat_part_missing(const struct stat_part *part)
 {
     if (part->part.kind != SIM_PART_REGION)
-        return NULL;
+        return part->native;
     if (!part->part.found)
-        return "no file that the program mapped has a function of this name";
+        return strncmp(part->part.name, "marker", 6)
+                   ? "no file that the program mapped has a function of this name"
+                   : "no file that the program mapped has this marker";
     return part->part.entries ? NULL : "it was never entered";
 }

@@ -84,6 +84,11 @@ int stat_plan(const struct stat_options *options, struct stat_result *result)
         if (status)
             return status;
     }
+    if (result->pass_count > 1 && options->only_regions)
+        return complain(EXIT_USAGE, "stat",
+                        "the events do not fit: %s. With --only-regions there is one pass; ask for "
+                        "fewer events",
+                        result->split);
     if (result->pass_count > options->passes)
         return complain(
             EXIT_USAGE, "stat",

@@ -179,12 +179,24 @@ static void print_speed(FILE *out, const struct stat_result *result)
             1e-6 * runs * (double)stats->clocks / seconds);
 }
 
+/* Not simulated. */
+static void print_native(FILE *out, const struct stat_result *result)
+{
+    fprintf(out, " rest: %s\n", result->native_text);
+    for (size_t i = 0; i < result->row_count; i++)
+        fprintf(out, "%20s  %s\n", "<not counted>", result->rows[i].request.text);
+}
+
 /* A region's numbers, then what each event counted in it alone and with all inside. */
 static void print_part(FILE *out, const struct stat_result *result, const struct stat_part *part)
 {
     char own[32], all[32], entries[32];
     const char *missing = stat_part_missing(part);
     bool nests = part->part.kind == SIM_PART_REGION;
+    if (part->native) {
+        print_native(out, result);
+        return;
+    }
     grouped(part->part.entries, entries);
     fprintf(out, " %s%s", nests ? "region " : "", part->part.name);
     if (nests && !missing)
@@ -232,8 +244,9 @@ static void print_trouble(FILE *out, const struct stat_result *result)
 void stat_print_table(FILE *out, const struct stat_options *options,
                       const struct stat_result *result)
 {
-    fprintf(out, "\n Counters of model %s (%s)\n for '%s'%s:\n\n", result->model.name,
-            result->model.title, result->what, result->partial ? " (PARTIAL)" : "");
+    fprintf(out, "\n Counters of model %s (%s)\n for '%s'%s%s:\n\n", result->model.name,
+            result->model.title, result->what, options->only_regions ? ", in its regions only" : "",
+            result->partial ? " (PARTIAL)" : "");
     for (size_t i = 0; i < result->row_count; i++) {
         const struct stat_row *row = &result->rows[i];
         print_row(out, row, &result->stats);
