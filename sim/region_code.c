@@ -140,18 +140,48 @@ static bool wants_markers(const struct sim_parts_options *options)
     return false;
 }
 
+/* By the names a recording has: the file may be gone, or be another one by now. */
+static bool find_recorded(struct trace_source *source, const struct trace_object *object,
+                          const char *name, uint64_t *address)
+{
+    size_t count;
+    const struct trace_function *one = trace_source_functions(source, &count);
+
+    for (size_t i = 0; i < count; i++, one++) {
+        if (strcmp(one->name, name) != 0 || strcmp(one->path, object->path) != 0 ||
+            one->build_id_bytes != object->build_id_bytes ||
+            memcmp(one->build_id, object->build_id, one->build_id_bytes) != 0 ||
+            one->offset < object->offset ||
+            one->offset - object->offset >= object->end - object->start)
+            continue;
+        *address = object->start + (one->offset - object->offset);
+        return true;
+    }
+    return false;
+}
+
+static bool find_function(struct region_codes *codes, const struct trace_object *object,
+                          const char *name, uint64_t *address)
+{
+    const struct sim_parts_options *options = codes->options;
+
+    return (options->resolve &&
+            options->resolve(options->resolve_context, object, name, address)) ||
+           find_recorded(codes->source, object, name, address);
+}
+
 static void look_through(struct region_codes *codes, const struct trace_object *object)
 {
     const struct sim_parts_options *options = codes->options;
     uint64_t address;
 
-    if (object->executable && options->only_regions && wants_markers(options))
-        look_for_markers(codes, object);
-    if (!object->executable || !options->resolve)
+    if (!object->executable)
         return;
+    if (options->only_regions && wants_markers(options))
+        look_for_markers(codes, object);
     for (size_t i = 0; i < options->region_count; i++) {
         if (options->regions[i].kind == SIM_REGION_FUNCTION &&
-            options->resolve(options->resolve_context, object, options->regions[i].name, &address))
+            find_function(codes, object, options->regions[i].name, &address))
             add_entry(codes, object->process, i, address);
     }
 }
@@ -262,7 +292,7 @@ static struct region_code look_at(struct region_codes *codes, const struct trace
 {
     const struct sim_parts_options *options = codes->options;
     struct region_code code = {.marker = -1};
-    uint8_t bytes[TRACE_INSTRUCTION_BYTES];
+    uint8_t bytes[TRACE_INSTRUCTION_BYTES] = {0};
 
     look_through_new_objects(codes);
     for (size_t i = 0; i < codes->entry_count; i++)

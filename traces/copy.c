@@ -68,7 +68,8 @@ struct seen {
     uint64_t count;
 };
 
-static void see(struct seen *seen, uint32_t code)
+/* Is it the first time? */
+static bool see(struct seen *seen, uint32_t code)
 {
     size_t capacity = seen->capacity ? seen->capacity : 4096;
     uint8_t *bigger;
@@ -78,13 +79,16 @@ static void see(struct seen *seen, uint32_t code)
             capacity *= 2;
         bigger = realloc(seen->code, capacity);
         if (!bigger)
-            return;
+            return false;
         memset(bigger + seen->capacity, 0, capacity - seen->capacity);
         seen->code = bigger;
         seen->capacity = capacity;
     }
-    seen->count += !seen->code[code];
+    if (seen->code[code])
+        return false;
     seen->code[code] = 1;
+    seen->count++;
+    return true;
 }
 
 /* How the copy ends: as the run where that is in it. */
@@ -104,13 +108,17 @@ static bool copy_run(struct replay *replay, const struct trace_copy *copy, uint6
     enum trace_result result = TRACE_OK;
     struct trace_end end;
     struct seen seen = {0};
+    size_t names;
 
+    trace_source_functions(&replay->source, &names);
+    recorder_names(replay->copy, &replay->names);
     copy_state(replay);
     for (*instructions = 0; *instructions < copy->count; ++*instructions) {
         result = replay_advance(&replay->source, &instruction);
         if (result != TRACE_OK || recorder_error(replay->copy))
             break;
-        see(&seen, instruction.code);
+        if (see(&seen, instruction.code))
+            recorder_code_executed(replay->copy, instruction.process, instruction.ip);
     }
     if (result == TRACE_ERROR)
         snprintf(damage, 512, "%s", replay->source.error);

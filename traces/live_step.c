@@ -131,7 +131,8 @@ static void note_writes(const struct attempt *attempt, uint32_t repetitions)
     }
 }
 
-static void name_code(struct live *live, struct code_entry *entry, uint64_t next_ip)
+static void name_code(struct live *live, uint16_t process, struct code_entry *entry,
+                      uint64_t next_ip)
 {
     if (entry->recipe.kind == RECIPE_UNKNOWN && next_ip > entry->ip &&
         next_ip - entry->ip <= TRACE_INSTRUCTION_BYTES)
@@ -139,6 +140,8 @@ static void name_code(struct live *live, struct code_entry *entry, uint64_t next
     else if (entry->recipe.kind == RECIPE_UNKNOWN)
         entry->recipe.length = 1;
     entry->number = live->codes++;
+    if (live->recorder)
+        recorder_code_executed(live->recorder, process, entry->ip);
 }
 
 static void keep_registers(struct live *live, const struct recipe_registers *start)
@@ -161,7 +164,7 @@ static void fill_in(struct live *live, struct live_thread *thread, const struct 
         (attempt->start.ip < live->window_low || attempt->start.ip >= live->window_high))
         return;
     if (attempt->entry->number == SPACE_NO_CODE)
-        name_code(live, attempt->entry, next_ip);
+        name_code(live, attempt->space->process, attempt->entry, next_ip);
     out->code = attempt->entry->number;
     out->repetitions = repetitions;
     out->next_ip = next_ip;
@@ -411,7 +414,7 @@ static enum live_step wait_for_machine(struct live *live, const struct live_thre
                                        const struct attempt *attempt, struct trace_instruction *out)
 {
     if (attempt->entry->number == SPACE_NO_CODE)
-        name_code(live, attempt->entry, 0);
+        name_code(live, attempt->space->process, attempt->entry, 0);
     out->code = attempt->entry->number;
     out->ip = attempt->start.ip;
     out->process = attempt->space->process;

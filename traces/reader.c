@@ -47,7 +47,7 @@ struct reader {
     uint64_t instructions; /* in the chunks read so far */
     uint64_t contents;     /* likewise, page contents */
     bool in_order;         /* every chunk so far was read */
-    struct entries pages, checkpoints, logs;
+    struct entries pages, checkpoints, logs, names;
     struct kept kept[KEPT];
     uint64_t uses;
     char *header_text;
@@ -274,9 +274,9 @@ static bool read_header(struct reader *reader)
         return false;
     }
     reader->info.version = stream_get32(header + 8);
-    if (reader->info.version != STREAM_VERSION) {
-        fail(reader, "offset 8: trace version %lu, expected %u",
-             (unsigned long)reader->info.version, STREAM_VERSION);
+    if (reader->info.version < STREAM_OLDEST || reader->info.version > STREAM_VERSION) {
+        fail(reader, "offset 8: trace version %lu, expected %u or %u",
+             (unsigned long)reader->info.version, STREAM_OLDEST, STREAM_VERSION);
         return false;
     }
     return read_header_text(reader, header);
@@ -335,6 +335,7 @@ static const char kinds[][5] = {
     [READER_LOG] = STREAM_LOG,
     [READER_PAGES] = STREAM_PAGES,
     [READER_CHECKPOINT] = STREAM_CHECKPOINT,
+    [READER_NAMES] = STREAM_NAMES,
     [READER_INDEX] = STREAM_INDEX,
     [READER_TRAILER] = STREAM_TRAILER,
 };
@@ -356,6 +357,7 @@ static bool check_counts(struct reader *reader, const struct reader_chunk *chunk
 {
     uint64_t most = chunk->kind == READER_LOG     ? STREAM_CHUNK_INSTRUCTIONS
                     : chunk->kind == READER_PAGES ? STREAM_CHUNK_PAGES
+                    : chunk->kind == READER_NAMES ? chunk->raw_bytes
                                                   : 0;
 
     if (chunk->count <= most &&
@@ -475,12 +477,14 @@ static bool note(struct reader *reader, struct entry entry)
 {
     struct entries *entries = entry.kind == READER_PAGES        ? &reader->pages
                               : entry.kind == READER_CHECKPOINT ? &reader->checkpoints
+                              : entry.kind == READER_NAMES      ? &reader->names
                                                                 : &reader->logs;
     const struct entry *last = entries->count ? &entries->list[entries->count - 1] : NULL;
     uint64_t expected = !last ? 0 : last->first + (entry.kind == READER_PAGES ? last->count : 0);
 
     if (last && entry.position <= last->position)
         return true; /* passed already */
+    reader->info.names += entry.kind == READER_NAMES ? entry.count : 0;
     reader->info.checkpoints +=
         entry.kind == READER_CHECKPOINT && (!last || entry.first != last->first);
     if (entry.kind == READER_PAGES ? entry.first == expected : entry.first >= expected)
@@ -622,6 +626,7 @@ static bool pass(struct reader *reader, const struct reader_chunk *chunk)
         reader->contents += chunk->count;
         return note(reader, entry_of(chunk));
     case READER_CHECKPOINT:
+    case READER_NAMES:
         return note(reader, entry_of(chunk));
     case READER_INDEX:
         return true;
@@ -658,7 +663,7 @@ static bool take_index(struct reader *reader, const struct reader_chunk *chunk)
 
     for (size_t at = 0; at + STREAM_INDEX_ENTRY <= chunk->raw_bytes; at += STREAM_INDEX_ENTRY) {
         const uint8_t *bytes = chunk->raw + at;
-        if (!kind_of(bytes, &entry.kind) || entry.kind > READER_CHECKPOINT) {
+        if (!kind_of(bytes, &entry.kind) || entry.kind > READER_NAMES) {
             fail(reader, "offset %llu: the index names a chunk \"%.4s\": damaged",
                  (unsigned long long)chunk->position, (const char *)bytes);
             return false;
@@ -714,7 +719,7 @@ static void scan_headers(struct reader *reader)
     while (reader->position + STREAM_CHUNK_HEADER <= reader->file_bytes) {
         uint64_t position = reader->position, stored;
         if (!read_exactly(reader, reader->stored, STREAM_CHUNK_HEADER, "a chunk header") ||
-            !take_chunk_header(reader, position, &chunk) || chunk.kind > READER_CHECKPOINT)
+            !take_chunk_header(reader, position, &chunk) || chunk.kind > READER_NAMES)
             break;
         stored = stream_get32(reader->stored + CHUNK_STORED_BYTES);
         if (stored > reader->file_bytes - reader->position || !note(reader, entry_of(&chunk)))
@@ -750,6 +755,13 @@ bool reader_checkpoint(struct reader *reader, size_t number, uint64_t instructio
         return false;
     return read_chunk_at(reader, reader->checkpoints.list[number].position, READER_CHECKPOINT,
                          reader->raw, chunk);
+}
+
+bool reader_names(struct reader *reader, size_t number, struct reader_chunk *chunk)
+{
+    return number < reader->names.count &&
+           read_chunk_at(reader, reader->names.list[number].position, READER_NAMES, reader->raw,
+                         chunk);
 }
 
 void reader_seek_log(struct reader *reader, uint64_t instruction)
@@ -800,6 +812,7 @@ void reader_close(struct reader *reader)
     free(reader->pages.list);
     free(reader->checkpoints.list);
     free(reader->logs.list);
+    free(reader->names.list);
     free(reader->stored);
     free(reader->raw);
     free(reader);

@@ -11,7 +11,14 @@
 
 struct reader;
 
-enum reader_kind { READER_LOG, READER_PAGES, READER_CHECKPOINT, READER_INDEX, READER_TRAILER };
+enum reader_kind {
+    READER_LOG,
+    READER_PAGES,
+    READER_CHECKPOINT,
+    READER_NAMES,
+    READER_INDEX,
+    READER_TRAILER
+};
 
 struct reader_chunk {
     enum reader_kind kind;
@@ -47,6 +54,10 @@ uint64_t reader_last_checkpoint(const struct reader *reader, uint64_t instructio
 bool reader_checkpoint(struct reader *reader, size_t number, uint64_t instruction,
                        struct reader_chunk *chunk);
 void reader_seek_log(struct reader *reader, uint64_t instruction);
+
+/* After reader_seek_trailer(): the chunk NUMBER of names of functions; false and no error: no more.
+ */
+bool reader_names(struct reader *reader, size_t number, struct reader_chunk *chunk);
 
 /* The header's lines, as they stand in the file. */
 const char *reader_header_text(const struct reader *reader);

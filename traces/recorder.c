@@ -49,6 +49,8 @@ struct recorder {
     size_t process_count;
     struct object_log objects;
     size_t objects_in_checkpoint;
+    struct place_log executed;
+    const struct name_list *names; /* or NULL: those of the files */
 };
 
 /* ---- growing tables ----------------------------------------------------------------------------
@@ -318,6 +320,16 @@ void recorder_object(struct recorder *recorder, const struct trace_object *objec
     put_object(&recorder->log, object);
 }
 
+void recorder_code_executed(struct recorder *recorder, uint16_t process, uint64_t ip)
+{
+    place_log_add(&recorder->executed, &recorder->objects, process, ip);
+}
+
+void recorder_names(struct recorder *recorder, const struct name_list *names)
+{
+    recorder->names = names;
+}
+
 static void checkpoint_objects(struct checkpoint *checkpoint)
 {
     struct recorder *recorder = checkpoint->recorder;
@@ -585,11 +597,22 @@ static void trailer_text(const struct recorder *recorder, const struct trace_end
     writer_text(text, "note", end->note);
 }
 
+static void write_names(struct recorder *recorder)
+{
+    struct name_list used = {0};
+
+    if (!place_log_names(&recorder->executed, &recorder->objects, recorder->names, &used) ||
+        !names_write(&used, recorder->writer, recorder->instructions))
+        writer_fail(recorder->writer, "no memory for names of functions");
+    name_list_free(&used);
+}
+
 void recorder_finish(struct recorder *recorder, const struct trace_end *end, uint64_t codes)
 {
     struct stream_buffer text = {0};
 
     cut(recorder);
+    write_names(recorder);
     trailer_text(recorder, end, codes, &text);
     writer_finish(recorder->writer, recorder->instructions, &text);
     free(text.bytes);
@@ -613,6 +636,7 @@ void recorder_close(struct recorder *recorder)
     free(recorder->threads);
     free(recorder->processes);
     object_log_free(&recorder->objects);
+    place_log_free(&recorder->executed);
     free(recorder->log.bytes);
     free(recorder);
 }

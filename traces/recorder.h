@@ -14,7 +14,7 @@
 
 #include "code_pages.h"
 #include "interpret.h"
-#include "objects.h"
+#include "function_names.h"
 #include "writer.h"
 
 struct recorder;
@@ -83,6 +83,11 @@ void recorder_register(struct recorder *recorder, const struct trace_register_ac
 
 /* A process has mapped a file. */
 void recorder_object(struct recorder *recorder, const struct trace_object *object);
+
+/* The instruction at IP of PROCESS was executed for the first time: for the names of functions. */
+void recorder_code_executed(struct recorder *recorder, uint16_t process, uint64_t ip);
+/* The names of functions are these, which must live as long; without it the files are asked. */
+void recorder_names(struct recorder *recorder, const struct name_list *names);
 
 /* ---- the end -----------------------------------------------------------------------------------
  */

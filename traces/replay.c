@@ -380,6 +380,32 @@ static const struct trace_object *replay_objects(const struct trace_source *sour
     return replay->objects.object;
 }
 
+/* By a reader of its own: the log's stays where it is. */
+static void read_names(struct replay *replay)
+{
+    struct reader_chunk chunk;
+    char ignored[512];
+    int also_ignored;
+    struct reader *reader = reader_open(reader_path(replay->reader), ignored, &also_ignored);
+
+    replay->names_read = true;
+    if (reader && reader_seek_trailer(reader))
+        for (size_t i = 0; reader_names(reader, i, &chunk); i++)
+            if (!name_list_read_chunk(&replay->names, chunk.raw, chunk.raw_bytes))
+                break;
+    reader_close(reader);
+}
+
+static const struct trace_function *replay_functions(struct trace_source *source, size_t *count)
+{
+    struct replay *replay = replay_of(source);
+
+    if (!replay->names_read)
+        read_names(replay);
+    *count = replay->names.count;
+    return replay->names.function;
+}
+
 /* ---- the rest ----------------------------------------------------------------------------------
  */
 
@@ -415,6 +441,7 @@ static void replay_close(struct trace_source *source)
     free(replay->spaces);
     free(replay->threads);
     object_log_free(&replay->objects);
+    name_list_free(&replay->names);
     wrong_path_free(replay->wrong);
     recipe_decoder_free(replay->decoder);
     reader_close(replay->reader);
@@ -428,6 +455,7 @@ static const struct trace_source_ops replay_ops = {
     .registers_before = replay_registers_before,
     .memory_at = replay_memory_at,
     .objects = replay_objects,
+    .functions = replay_functions,
     .wrong_begin = replay_wrong_begin,
     .wrong_step = replay_wrong_step,
     .share_done = replay_share_done,

@@ -42,6 +42,8 @@ struct replay {
     struct space **spaces;
     size_t space_count;
     struct object_log objects;
+    struct name_list names; /* of functions, once asked for */
+    bool names_read;
     struct trace_register_access access; /* of the kernel's, for a program */
     bool access_waits;                   /* for the machine: the reader is told first */
     size_t mapped;                       /* pages of all */

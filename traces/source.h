@@ -97,6 +97,7 @@ struct trace_end {
 };
 
 #define TRACE_BUILD_ID_BYTES 20
+#define TRACE_NAME_MAX       4096 /* bytes of a function's name; longer ones are left out */
 
 /* A file a process has mapped at some addresses, from some moment of the run on. */
 struct trace_object {
@@ -108,6 +109,16 @@ struct trace_object {
     uint64_t start, end;  /* addresses; END is behind the last */
     uint64_t offset;      /* of START in the file */
     char path[256];       /* "[stack]", "[heap]" for those */
+};
+
+/* A function in which a recorded run executed instructions. */
+struct trace_function {
+    const char *path; /* of its file, as in struct trace_object */
+    const char *name;
+    uint64_t offset, size; /* in the file */
+    uint32_t rank;         /* of several names of one place the lowest is meant */
+    uint8_t build_id_bytes;
+    uint8_t build_id[TRACE_BUILD_ID_BYTES];
 };
 
 /* The program, or the kernel for it, reads or writes the clock or a register of the processor. */
@@ -162,6 +173,7 @@ struct trace_source_ops {
     void (*close)(struct trace_source *source);
     /* NULL where no names are known */
     const struct trace_object *(*objects)(const struct trace_source *source, size_t *count);
+    const struct trace_function *(*functions)(struct trace_source *source, size_t *count);
     /* NULL where wrong paths have no values */
     bool (*wrong_begin)(struct trace_source *source);
     bool (*wrong_step)(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
@@ -214,6 +226,18 @@ static inline const struct trace_object *trace_source_objects(const struct trace
 {
     *count = 0;
     return source->ops->objects ? source->ops->objects(source, count) : NULL;
+}
+
+/*
+ * The functions a recording names: *COUNT of them, by file and where they begin; of those that
+ * cover an address with the same start, the first is meant. None from other sources: there the
+ * files of the objects tell. Valid until the source is closed.
+ */
+static inline const struct trace_function *trace_source_functions(struct trace_source *source,
+                                                                  size_t *count)
+{
+    *count = 0;
+    return source->ops->functions ? source->ops->functions(source, count) : NULL;
 }
 
 /*
@@ -384,6 +408,7 @@ struct trace_info {
     uint64_t instructions; /* 0 when the recording was cut short before its trailer */
     uint64_t codes;        /* static instructions */
     uint64_t checkpoints;  /* places where a replay can start besides the beginning */
+    uint64_t names;        /* of functions */
     uint64_t file_bytes;
     bool complete;
     char program[256]; /* command line, shortened */

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STREAM_VERSION      2u
+#define STREAM_VERSION      3u
+#define STREAM_OLDEST       2u /* read as well: it has no names of functions */
 
 #define STREAM_MAGIC        "P4SIMTR\n"
 #define STREAM_FOOTER_MAGIC "P4SIMEND"
@@ -23,6 +24,7 @@
 #define STREAM_LOG        "LOG "
 #define STREAM_PAGES      "PAGE"
 #define STREAM_CHECKPOINT "CKPT"
+#define STREAM_NAMES      "NAME"
 #define STREAM_INDEX      "INDX"
 #define STREAM_TRAILER    "TRLR"
 
@@ -75,6 +77,12 @@ enum {
     RECORD_COMPLETE = 0x0e,  /* the checkpoint is whole */
     RECORD_OBJECT = 0x0f,    /* a file is mapped */
     RECORD_REGISTER = 0x10,  /* the kernel accessed a register of the processor for a program */
+};
+
+/* First byte of a record of a chunk of names. */
+enum {
+    NAME_FILE = 0x01,     /* build id, path: the functions behind it are this file's */
+    NAME_FUNCTION = 0x02, /* offset in the file, size, name */
 };
 
 /* ---- a thread's state as numbered words of 64 bits ----------------------------------------------

@@ -33,7 +33,7 @@ static uint64_t words[THREADS_MOST][WORDS];
 static uint64_t thread, process, start_ip;
 static int anyone, started;
 
-static uint64_t instructions, natives, records, checkpoints, checkpoint_pages, objects;
+static uint64_t instructions, natives, records, checkpoints, checkpoint_pages, objects, names;
 static uint64_t trailer_instructions = UINT64_MAX;
 
 static void wrong(const char *format, ...)
@@ -311,6 +311,34 @@ static void take_index(const uint8_t *first_chunk)
     }
 }
 
+/* Names of functions, in the order of their places in each file. */
+static void take_names(uint64_t count)
+{
+    uint64_t before = names;
+    int of_a_file = 0;
+
+    while (at < end) {
+        uint8_t kind = byte();
+        if (kind == 1) {
+            uint8_t id = byte();
+            if (id > 20)
+                wrong("a build id of %u bytes", id);
+            skip(id);
+            skip(byte());
+            of_a_file = 1;
+        } else if (kind == 2 && of_a_file) {
+            varint();
+            varint();
+            skip(varint());
+            names++;
+        } else {
+            wrong("a name of kind %u", kind);
+        }
+    }
+    if (names - before != count)
+        wrong("a chunk holds another number of names");
+}
+
 static void take_chunk(const uint8_t *header, const uint8_t *first_chunk)
 {
     uint64_t before = instructions;
@@ -330,6 +358,8 @@ static void take_chunk(const uint8_t *header, const uint8_t *first_chunk)
     } else if (!memcmp(header, "CKPT", 4)) {
         checkpoints += end > at && end[-1] == 0x0e;
         take_records(0);
+    } else if (!memcmp(header, "NAME", 4)) {
+        take_names(fixed(header + 32, 8));
     } else if (!memcmp(header, "INDX", 4)) {
         take_index(first_chunk);
     } else if (!memcmp(header, "TRLR", 4)) {
@@ -386,8 +416,9 @@ static const uint8_t *read_header(void)
 {
     size_t text = file_bytes < 32 ? 0 : fixed(file + 12, 4);
 
-    if (file_bytes < 32 || memcmp(file, "P4SIMTR\n", 8) != 0 || fixed(file + 8, 4) != 2)
-        wrong("not a recorded run of version 2");
+    if (file_bytes < 32 || memcmp(file, "P4SIMTR\n", 8) != 0 ||
+        (fixed(file + 8, 4) != 2 && fixed(file + 8, 4) != 3))
+        wrong("not a recorded run of version 2 or 3");
     if (text > file_bytes - 32 || XXH64(file, 16 + text, 0) != fixed(file + 16 + text, 8))
         wrong("checksum of the header");
     printf("%.*s", (int)text, (const char *)file + 16);
@@ -414,9 +445,9 @@ int main(int argc, char **argv)
     if (memcmp(file + fixed(tail, 8), "INDX", 4) != 0)
         wrong("the footer does not lead to the index");
     printf("instructions %llu\nnatives %llu\nrecords %llu\ncontents %llu\npages %zu\n"
-           "checkpoints %llu\nobjects %llu\n",
+           "checkpoints %llu\nobjects %llu\nnames %llu\n",
            (unsigned long long)instructions, (unsigned long long)natives,
            (unsigned long long)records, (unsigned long long)content_count, page_count,
-           (unsigned long long)checkpoints, (unsigned long long)objects);
+           (unsigned long long)checkpoints, (unsigned long long)objects, (unsigned long long)names);
     return 0;
 }

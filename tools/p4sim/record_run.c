@@ -41,6 +41,15 @@ static void write_objects(struct record_run *run)
         samples_put_object(run->writer, &object[run->objects]);
 }
 
+/* A recording's own. */
+static void write_functions(struct record_run *run)
+{
+    size_t count;
+    const struct trace_function *function = trace_source_functions(run->source, &count);
+    for (size_t i = 0; i < count; i++)
+        samples_put_function(run->writer, &function[i]);
+}
+
 static unsigned event_of(const struct record_run *run, const struct sim_sample *s)
 {
     for (unsigned i = 0; i < run->about.event_count; i++)
@@ -258,6 +267,7 @@ static int finish(struct record_run *run, enum sim_stop stop)
     int status = judge(run, stop);
     take_totals(run);
     write_objects(run);
+    write_functions(run);
     write_exact(run);
     if (!samples_finish(run->writer, &run->end, error))
         return complain(EXIT_INPUT, "record", "%s", error);

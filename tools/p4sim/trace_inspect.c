@@ -36,6 +36,7 @@ static void print_info(const char *path, const struct trace_info *info)
         printf("bits each       %.4f\n",
                8.0 * (double)info->file_bytes / (double)info->instructions);
     printf("checkpoints     %llu\n", (unsigned long long)info->checkpoints);
+    printf("function names  %llu\n", (unsigned long long)info->names);
     if (info->complete)
         print_end(&info->end);
 }

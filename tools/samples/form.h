@@ -4,7 +4,8 @@
 
 #include "samples.h"
 
-#define FORM_VERSION     1u
+#define FORM_VERSION     2u
+#define FORM_OLDEST      1u /* read as well: it has no names of functions */
 #define FORM_MAGIC       "P4SIMSM\n"
 #define FORM_CHUNK_MAGIC "SMPL"
 
@@ -23,7 +24,7 @@ enum { /* offsets in a chunk's header; numbers are little-endian */
 };
 
 /* First byte of a record. */
-enum form_record { FORM_OBJECT = 1, FORM_CODE, FORM_SAMPLE, FORM_EXACT, FORM_END };
+enum form_record { FORM_OBJECT = 1, FORM_CODE, FORM_SAMPLE, FORM_EXACT, FORM_END, FORM_FUNCTION };
 
 /* Flags of a sample. */
 enum {

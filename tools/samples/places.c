@@ -5,6 +5,9 @@
  * headers, so it does not matter where the run had mapped it. Separate debugging information is
  * found where the distribution puts it (/usr/lib/debug, by build id).
  *
+ * Where the file is gone or is another build, the names that a recording has kept are used: of
+ * functions that were executed, without source lines.
+ *
  * Not done: functions inlined into others are shown as the function they are part of.
  */
 #define _GNU_SOURCE
@@ -73,6 +76,22 @@ static bool same_build(const struct object_file *file, const struct trace_object
     return bytes == object->build_id_bytes && !memcmp(id, object->build_id, (size_t)bytes);
 }
 
+static bool is_of(const struct trace_function *function, const struct trace_object *object)
+{
+    return !strcmp(function->path, object->path) &&
+           function->build_id_bytes == object->build_id_bytes &&
+           !memcmp(function->build_id, object->build_id, object->build_id_bytes);
+}
+
+/* Does the file of samples itself name functions of OBJECT? */
+static bool has_names(const struct samples *samples, const struct trace_object *object)
+{
+    for (size_t i = 0; i < samples->names.count; i++)
+        if (is_of(&samples->names.function[i], object))
+            return true;
+    return false;
+}
+
 static void give_up(struct object_file *file, const char *why)
 {
     dwfl_end(file->dwfl);
@@ -85,7 +104,9 @@ static void open_file(struct places *places, struct object_file *file,
 {
     struct stat status;
     if (stat(object->path, &status) != 0 || !S_ISREG(status.st_mode)) {
-        give_up(file, "is not here (any more): its functions have no names");
+        give_up(file, has_names(places->samples, object)
+                          ? "is not here (any more): its functions are named as recorded"
+                          : "is not here (any more): its functions have no names");
         return;
     }
     file->dwfl = dwfl_begin(&places->callbacks);
@@ -98,8 +119,11 @@ static void open_file(struct places *places, struct object_file *file,
     if (!file->elf)
         give_up(file, dwfl_errmsg(-1));
     else if (!same_build(file, object))
-        give_up(file, "is another build than the one that ran (build ids differ): its functions "
-                      "have no names");
+        give_up(file, has_names(places->samples, object)
+                          ? "is another build than the one that ran (build ids differ): its "
+                            "functions are named as recorded"
+                          : "is another build than the one that ran (build ids differ): its "
+                            "functions have no names");
 }
 
 static const char *last_part(const char *path)
@@ -210,6 +234,47 @@ static bool find_zeroed(struct places *places, uint16_t process, uint64_t addres
     return false;
 }
 
+/* ---- names of the recording ---------------------------------------------------------------------
+ */
+
+/* The innermost: of those that cover the address the one that begins last, the first of these. */
+static void take_recorded(const struct samples *samples, const struct trace_object *object,
+                          uint64_t address, struct place *place)
+{
+    uint64_t at = address - object->start + object->offset;
+    const struct trace_function *best = NULL;
+    for (size_t i = 0; i < samples->names.count; i++) {
+        const struct trace_function *one = &samples->names.function[i];
+        if (at >= one->offset && at - one->offset < one->size && is_of(one, object) &&
+            (!best || one->offset > best->offset))
+            best = one;
+    }
+    if (!best)
+        return;
+    place->function = best->name;
+    place->offset = at - best->offset;
+    place->start = address - place->offset;
+    place->size = best->size;
+}
+
+/* Where the function of that name begins in OBJECT. */
+static bool find_recorded(const struct samples *samples, const struct trace_object *object,
+                          const char *name, uint64_t *address)
+{
+    for (size_t i = 0; i < samples->names.count; i++) {
+        const struct trace_function *one = &samples->names.function[i];
+        if (strcmp(one->name, name) != 0 || !is_of(one, object) || one->offset < object->offset ||
+            one->offset - object->offset >= object->end - object->start)
+            continue;
+        *address = object->start + (one->offset - object->offset);
+        return true;
+    }
+    return false;
+}
+
+/* ---- finding -----------------------------------------------------------------------------------
+ */
+
 struct place places_find(struct places *places, uint16_t process, uint64_t address)
 {
     struct place place = {.object = "[unknown]"};
@@ -223,6 +288,8 @@ struct place places_find(struct places *places, uint16_t process, uint64_t addre
     if (!file)
         return place;
     place.object = file->name;
+    if (!file->dwfl)
+        take_recorded(places->samples, object, address, &place);
     if (!to_module(file, object, address, &module))
         return place;
     place.function = dwfl_module_addrinfo(file->module, module, &offset, &symbol, NULL, NULL, NULL);
@@ -256,6 +323,11 @@ bool places_function(struct places *places, uint16_t process, const char *name, 
             object->process == process && object->executable ? file_of(places, object) : NULL;
         GElf_Addr wanted, first;
         GElf_Sym symbol;
+        uint64_t address;
+        if (file && !file->dwfl && find_recorded(places->samples, object, name, &address)) {
+            *place = places_find(places, process, address);
+            return true;
+        }
         if (!file || !file->dwfl || !find_symbol(file, name, &wanted, &symbol) ||
             !to_module(file, object, object->start, &first) ||
             wanted - first >= object->end - object->start)

@@ -278,6 +278,35 @@ static void take_end(struct reader *r)
     r->at += length;
 }
 
+static const char *take_string(struct reader *r, size_t most)
+{
+    struct name_list *names = &r->samples->names;
+    uint64_t length = take_limited(r, most);
+    if ((uint64_t)(r->end - r->at) < length || memchr(r->at, 0, length))
+        r->bad = true;
+    if (r->bad)
+        return NULL;
+    const char *string = name_list_string(names, (const char *)r->at, (size_t)length);
+    r->at += length;
+    if (!string)
+        fail(r, "out of memory");
+    return string;
+}
+
+static void take_function(struct reader *r)
+{
+    struct name_list *names = &r->samples->names;
+    struct trace_function function = {.rank = (uint32_t)names->count};
+    function.build_id_bytes = (uint8_t)take_limited(r, TRACE_BUILD_ID_BYTES);
+    take_bytes(r, function.build_id, function.build_id_bytes);
+    function.path = take_string(r, sizeof((struct trace_object *)0)->path - 1);
+    function.offset = take_varint(r);
+    function.size = take_varint(r);
+    function.name = take_string(r, TRACE_NAME_MAX);
+    if (function.path && function.name && !name_list_add(names, &function))
+        fail(r, "out of memory");
+}
+
 static void take_record(struct reader *r)
 {
     switch (take_byte(r)) {
@@ -292,6 +321,9 @@ static void take_record(struct reader *r)
         break;
     case FORM_EXACT:
         take_exact(r);
+        break;
+    case FORM_FUNCTION:
+        take_function(r);
         break;
     case FORM_END:
         take_end(r);
@@ -377,9 +409,9 @@ static bool read_header(struct reader *r)
     if (fread(header, 1, sizeof header, r->file) != sizeof header ||
         memcmp(header, FORM_MAGIC, 8) != 0)
         return fail(r, "not a file of samples; expected one that 'p4sim record' wrote");
-    if (form_get(header + 8, 4) != FORM_VERSION)
-        return fail(r, "version %u of the form, expected %u", (unsigned)form_get(header + 8, 4),
-                    FORM_VERSION);
+    if (form_get(header + 8, 4) < FORM_OLDEST || form_get(header + 8, 4) > FORM_VERSION)
+        return fail(r, "version %u of the form, expected %u or %u",
+                    (unsigned)form_get(header + 8, 4), FORM_OLDEST, FORM_VERSION);
     size_t length = (size_t)form_get(header + 12, 4);
     if (length > sizeof text || fread(text, 1, length, r->file) != length ||
         XXH64(text, length, 0) != form_get(header + 16, 8))
@@ -472,6 +504,7 @@ void samples_free(struct samples *samples)
     free(samples->object);
     free(samples->code);
     free(samples->exact);
+    name_list_free(&samples->names);
     free(samples);
 }
 

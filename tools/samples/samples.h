@@ -12,6 +12,7 @@
 #ifndef SAMPLES_H
 #define SAMPLES_H
 
+#include "function_names.h"
 #include "sampling.h"
 
 #define SAMPLES_EVENTS P4PMU_COUNTERS
@@ -105,6 +106,7 @@ struct samples {
     size_t count;
     struct trace_object *object;
     size_t object_count;
+    struct name_list names;    /* of functions, as a recording had them */
     struct samples_code *code; /* sorted by process and ip */
     size_t code_count;
     struct samples_exact *exact; /* sorted by event, process, ip */
@@ -121,6 +123,8 @@ struct samples_writer;
 struct samples_writer *samples_create(const char *path, const struct samples_about *about,
                                       char error[512]);
 void samples_put_object(struct samples_writer *writer, const struct trace_object *object);
+/* By file and place, as a recording has them. */
+void samples_put_function(struct samples_writer *writer, const struct trace_function *function);
 void samples_put_code(struct samples_writer *writer, const struct samples_code *code);
 void samples_put_exact(struct samples_writer *writer, const struct samples_exact *exact);
 void samples_put(struct samples_writer *writer, const struct samples_sample *sample);

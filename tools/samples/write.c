@@ -108,6 +108,20 @@ void samples_put_object(struct samples_writer *writer, const struct trace_object
     put_bytes(writer, object->path, length);
 }
 
+void samples_put_function(struct samples_writer *writer, const struct trace_function *function)
+{
+    size_t path = strlen(function->path), name = strlen(function->name);
+    begin(writer, FORM_FUNCTION);
+    put_varint(writer, function->build_id_bytes);
+    put_bytes(writer, function->build_id, function->build_id_bytes);
+    put_varint(writer, path);
+    put_bytes(writer, function->path, path);
+    put_varint(writer, function->offset);
+    put_varint(writer, function->size);
+    put_varint(writer, name);
+    put_bytes(writer, function->name, name);
+}
+
 void samples_put_code(struct samples_writer *writer, const struct samples_code *code)
 {
     begin(writer, FORM_CODE);
