@@ -3,6 +3,7 @@
  * anew. So a file that ends in damage gives its good beginning, and the copy of a part is as whole
  * as any recording.
  */
+#include "flow.h"
 #include "replay.h"
 
 #include <stdio.h>
@@ -143,6 +144,12 @@ bool trace_copy(const struct trace_copy *copy, uint64_t *instructions, char dama
     if (!source)
         return false;
     *status = 3;
+    if (flow_is(source)) {
+        snprintf(error, 512, "%.300s: a plain stream has no state to begin a part with",
+                 copy->from);
+        trace_source_close(source);
+        return false;
+    }
     replay->copy =
         recorder_open(&(struct recorder_options){.path = copy->to,
                                                  .source = "cut",

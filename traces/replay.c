@@ -1,6 +1,7 @@
 /* A recorded run as a source; see replay.h. */
 #define _GNU_SOURCE
 #include "replay.h"
+#include "flow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -466,6 +467,18 @@ static const struct trace_source_ops replay_ops = {
 /* ---- opening -----------------------------------------------------------------------------------
  */
 
+/* The file is a plain stream: another source reads it. */
+static struct trace_source *open_flow(struct replay *replay, char error[512])
+{
+    struct trace_source *source = flow_open(replay->reader);
+
+    replay->reader = NULL;
+    replay_close(&replay->source);
+    if (!source)
+        snprintf(error, 512, "no memory to read a plain stream");
+    return source;
+}
+
 struct trace_source *trace_open_file(const char *path, char error[512], int *status)
 {
     struct replay *replay = calloc(1, sizeof *replay);
@@ -485,6 +498,8 @@ struct trace_source *trace_open_file(const char *path, char error[512], int *sta
         replay_close(&replay->source);
         return NULL;
     }
+    if (strstr(reader_header_text(replay->reader), FLOW_CONTENTS))
+        return open_flow(replay, error);
     if (trace_file_info(path, false, &info, ignored, &also_ignored))
         replay->total = info.instructions;
     return &replay->source;
@@ -514,23 +529,24 @@ struct trace_source *trace_open_file_at(const char *path, uint64_t instruction, 
                                         int *status)
 {
     struct trace_source *source = trace_open_file(path, error, status);
-    struct replay *replay = source ? replay_of(source) : NULL;
     struct trace_instruction skipped;
     enum trace_result result = TRACE_OK;
+    uint64_t at = 0;
 
     if (!source || !instruction)
         return source;
-    if (go_to_checkpoint(replay, instruction))
-        while (replay->executed < instruction &&
-               (result = replay_advance(source, &skipped)) == TRACE_OK)
-            continue;
+    if (flow_is(source) || go_to_checkpoint(replay_of(source), instruction)) {
+        at = flow_is(source) ? 0 : replay_of(source)->executed;
+        while (at < instruction && (result = trace_source_next(source, &skipped)) == TRACE_OK)
+            at++;
+    }
     if (!source->error[0] && result == TRACE_OK)
         return source;
     if (source->error[0])
         snprintf(error, 512, "%s", source->error);
     else
         snprintf(error, 512, "%.300s: it has %llu instructions, expected more than %llu", path,
-                 (unsigned long long)replay->executed, (unsigned long long)instruction);
+                 (unsigned long long)at, (unsigned long long)instruction);
     *status = 3;
     trace_source_close(source);
     return NULL;

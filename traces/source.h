@@ -402,6 +402,24 @@ bool trace_copy(const struct trace_copy *copy, uint64_t *instructions, char dama
 bool trace_record_snippet(const char *text, const char *name, const char *path,
                           trace_cpuid_fn *cpuid, void *cpuid_context, char error[512], int *status);
 
+/* Another program's list of executed instructions as a plain stream: text as valgrind's lackey
+ * writes it with --trace-mem=yes. */
+struct trace_import {
+    const char *from, *to;       /* paths */
+    const char *const *programs; /* ELF files that have the code: PATH or PATH@ADDRESS, where it was
+                                    mapped */
+    size_t program_count;
+    bool long_mode; /* 64-bit code; programs tell by themselves */
+};
+struct trace_imported {
+    uint64_t instructions;
+    uint64_t unknown; /* of these, bytes nobody knows: stand-ins of their length and accesses */
+    uint64_t without; /* accesses the instruction's bytes ask for and the text does not have */
+};
+/* Same errors as the openers; they name the line. */
+bool trace_import_lackey(const struct trace_import *import, struct trace_imported *imported,
+                         char error[512], int *status);
+
 /* What the header of a recorded run says. */
 struct trace_info {
     uint32_t version;

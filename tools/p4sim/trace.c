@@ -15,7 +15,8 @@ static const char help[] =
     "       p4sim trace info FILE\n"
     "       p4sim trace verify FILE\n"
     "       p4sim trace dump [--from N] [--count N] [--registers] [--values] FILE\n"
-    "       p4sim trace cut -o FILE [--from N] [--count N] FILE\n\n"
+    "       p4sim trace cut -o FILE [--from N] [--count N] FILE\n"
+    "       p4sim trace convert -o FILE [--64] [--elf PROGRAM[@ADDRESS]]... lackey TEXT\n\n"
     "record runs a program and records it without simulating; the program sees the CPUID of the\n"
     "model. check lets the processor execute what the interpreter executes too, and compares\n"
     "registers, flags, x87 and SSE state and memory, from instruction N on; it stops at the first\n"
@@ -25,7 +26,9 @@ static const char help[] =
     "executes everything again. dump prints instructions with their accesses; --registers adds "
     "the\n"
     "registers that changed, --values what memory holds after the instruction. cut writes a part,\n"
-    "or what is good of a damaged recording, as a recording of its own.\n\n"
+    "or what is good of a damaged recording, as a recording of its own. convert makes a plain\n"
+    "stream of what valgrind --tool=lackey --trace-mem=yes wrote; --elf names files that have the\n"
+    "code (and, if moved, at which address they were mapped); what remains unknown is counted.\n\n"
     "      --from N             begin with instruction N, counted from 0\n"
     "      --count N            at most N instructions\n"
     "      --checkpoint-every N (record, cut) instructions between places where a replay can "
@@ -55,8 +58,9 @@ int command_trace(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } parts[] = {
-        {"record", trace_record}, {"check", trace_check}, {"info", trace_show_info},
-        {"verify", trace_verify}, {"dump", trace_dump},   {"cut", trace_cut},
+        {"record", trace_record},   {"check", trace_check}, {"info", trace_show_info},
+        {"verify", trace_verify},   {"dump", trace_dump},   {"cut", trace_cut},
+        {"convert", trace_convert},
     };
 
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
@@ -66,7 +70,7 @@ int command_trace(int argc, char **argv)
     for (size_t i = 0; argc > 1 && i < sizeof parts / sizeof *parts; i++)
         if (!strcmp(argv[1], parts[i].name))
             return parts[i].run(argc - 1, argv + 1);
-    return complain(
-        EXIT_USAGE, "trace",
-        "expected record, check, info, verify, dump or cut; 'p4sim trace --help' explains");
+    return complain(EXIT_USAGE, "trace",
+                    "expected record, check, info, verify, dump, cut or convert; 'p4sim trace "
+                    "--help' explains");
 }

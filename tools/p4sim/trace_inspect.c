@@ -77,7 +77,8 @@ int trace_verify(int argc, char **argv)
     trace_source_close(source);
     if (result == TRACE_ERROR)
         return complain(EXIT_INPUT, "trace", "%s", error);
-    printf("%s: all checksums agree, %llu instructions, all executed again\n", argv[1],
-           (unsigned long long)info.instructions);
+    printf("%s: all checksums agree, %llu instructions, all %s\n", argv[1],
+           (unsigned long long)info.instructions,
+           strcmp(info.source, "lackey") ? "executed again" : "read (a plain stream)");
     return EXIT_DONE;
 }
