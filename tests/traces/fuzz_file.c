@@ -185,7 +185,7 @@ static void try_changes(size_t size, uint32_t *random)
             at[i] = size - 1 - draw(random, 4000);
         kept[i] = input[at[i]];
         input[at[i]] = draw(random, 3) ? (uint8_t)draw(random, 256)
-                                       : (uint8_t)(input[at[i]] ^ 1 << draw(random, 8));
+                                       : (uint8_t)(input[at[i]] ^ (1u << draw(random, 8)));
     }
     LLVMFuzzerTestOneInput(input, draw(random, 20) ? size : draw(random, (uint32_t)size));
     while (places-- > 0)
