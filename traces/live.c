@@ -59,6 +59,8 @@ static bool accept(struct live *live, const struct trace_instruction *fresh,
         deliver(live, out);
     }
     live->pending = *fresh;
+    if (fresh->ip == live->entry && !live->entry_at)
+        live->entry_at = live->executed;
     if (live->keeps_registers)
         live->before_pending = live->fresh;
     live->pending_branches = live->fresh_branches;
@@ -349,6 +351,7 @@ static bool start_program(struct live *live, const char *path, char *const *argv
         return false;
     live->first_pid = pid;
     live->first = pid;
+    live->entry = live_entry_of(pid);
     thread = live_add_thread(live, pid, pid, NULL);
     if (!thread || !tracee_registers(pid, &thread->regs) || !take_image(live, thread))
         return cannot_be_traced(pid, path, error);

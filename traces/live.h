@@ -99,7 +99,7 @@ struct live {
     bool long_mode; /* 64-bit programs are followed */
     uint32_t threads_seen;
     bool natively;     /* threads run without steps: live_native.c */
-    uint64_t entry;    /* of the first program, once asked for */
+    uint64_t entry;    /* of the first program, or 0 */
     uint64_t entry_at; /* instructions executed when it was reached, plus one; 0 before */
 
     struct object_log objects;
@@ -172,7 +172,8 @@ enum live_stop {
 bool live_poll(struct live *live, struct live_thread *thread, enum live_stop *stop);
 void live_remove_gone(struct live *live);
 
-/* live_native.c */
+/* live_native.c: where the program of a process begins behind its dynamic loader; 0 not known. */
+uint64_t live_entry_of(pid_t pid);
 enum trace_result live_run_natively(struct trace_source *source, const uint64_t *stops,
                                     size_t count);
 

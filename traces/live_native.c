@@ -234,7 +234,7 @@ static void make_current(struct live *live, const struct live_thread *thread)
  */
 
 /* AT_ENTRY of a process: where its dynamic loader, if it has one, leads to. */
-static uint64_t entry_of(pid_t pid)
+uint64_t live_entry_of(pid_t pid)
 {
     uint32_t pairs[128] = {0};
     char path[64];
@@ -353,7 +353,6 @@ enum trace_result live_run_natively(struct trace_source *source, const uint64_t 
     run.stepped_off = live->has_pending; /* by the instruction that is not delivered */
     live->has_pending = false;
     live->wrong_thread = NULL;
-    live->entry = live->entry ? live->entry : entry_of(live->first_pid);
     if (!interpret_start(&run)) {
         for (size_t i = 0; i < live->thread_count; i++)
             execute_leave(live->threads[i]);
