@@ -184,8 +184,8 @@ static void try_changes(size_t size, uint32_t *random)
         if (draw(random, 8) && size > 4000)
             at[i] = size - 1 - draw(random, 4000);
         kept[i] = input[at[i]];
-        input[at[i]] = draw(random, 3) ? (uint8_t)draw(random, 256)
-                                       : (uint8_t)(input[at[i]] ^ (1u << draw(random, 8)));
+        uint32_t value = draw(random, 3) ? draw(random, 256) : kept[i] ^ (1u << draw(random, 8));
+        input[at[i]] = (uint8_t)(value & 0xFF);
     }
     LLVMFuzzerTestOneInput(input, draw(random, 20) ? size : draw(random, (uint32_t)size));
     while (places-- > 0)
