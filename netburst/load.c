@@ -254,7 +254,12 @@ static nb_tick without_address(struct nb_machine *m, const struct rob_entry *e, 
 bool is_unmapped(struct nb_machine *m, const struct rob_entry *e, const struct nb_access *a)
 {
     const struct dyn *d = dyn_of(m, e);
-    return d->in.unmapped >> (a - d->in.access) & 1;
+    if (!d->in.unmapped)
+        return false;
+    for (unsigned i = 0; i < NB_ACCESSES; i++)
+        if (a == &d->in.access[i])
+            return d->in.unmapped >> i & 1;
+    return false; /* a piece of a string move */
 }
 
 /* The walk finds no page: nothing enters the TLB, and the fault is for retirement, which a wrong
