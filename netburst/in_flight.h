@@ -1,0 +1,108 @@
+/*
+ * Instructions and uops between fetch and retirement. Folder-private, part of machine.h.
+ *
+ * Time: a tick is a half clock (the ALUs' rhythm), tick = 2 * clock or one more.
+ */
+#ifndef NETBURST_IN_FLIGHT_H
+#define NETBURST_IN_FLIGHT_H
+
+#include "netburst.h"
+#include "uop.h"
+
+#define NB_NEVER      UINT64_MAX
+#define NB_LPS        2u   /* logical processors */
+#define NB_ROB_RING   128u /* a power of two above the largest ROB, for each logical processor */
+#define NB_DYN_RING   512u /* instructions in flight: ROB, uop queue, and those fetched */
+#define NB_QUEUE_RING 128u /* uop queue and the queues before the schedulers */
+
+typedef uint64_t nb_clock;
+typedef uint64_t nb_tick;
+
+/* ---- instructions in flight -------------------------------------------------------------------
+ */
+
+struct dyn {
+    const struct nb_code *code;
+    struct nb_instruction in; /* bogus instructions have as much of it as is known */
+    uint32_t history;         /* global history before this branch */
+    uint8_t who;              /* P4PMU_WHO: its logical processor and CPL */
+    bool bogus;
+    bool mispredicted;
+    bool taken;
+    bool order_violated; /* one of its loads read what another agent has written since */
+    bool ends_stream;    /* the stream goes elsewhere after it: interrupt, far transfer */
+    uint8_t flow;        /* enum flow: microcode that belongs to no instruction */
+    bool tagged;         /* one of its uops has the front-end tag */
+    uint8_t return_top;  /* return stack position after this instruction */
+    uint8_t reads;       /* accesses that are reads: they come first */
+};
+
+/* ---- uops --------------------------------------------------------------------------------------
+ */
+
+/* A uop between front end and allocator. */
+struct fetched {
+    const struct nb_uop *uop;
+    uint32_t dyn;
+    uint32_t element; /* string element its access belongs to */
+    nb_clock ready;
+    bool first, last;
+};
+
+/* Microcode flows that the machine puts between two instructions (flow.c). */
+enum flow { FLOW_NONE, FLOW_INTERRUPT, FLOW_ASSIST, FLOW_PRECISE, FLOW_BRANCH_RECORD, FLOWS };
+
+enum port { PORT_0, PORT_1, PORT_LOAD, PORT_STORE_ADDRESS, NB_PORTS };
+
+enum rob_state { ROB_WAITING, ROB_SCHEDULED, ROB_DISPATCHED };
+
+struct rob_entry {
+    const struct nb_uop *uop;
+    uint64_t sequence; /* among its logical processor's uops, from 1 on */
+    uint64_t age;      /* among all uops */
+    uint32_t dyn;
+    uint32_t element;
+    uint8_t lp, who;         /* logical processor; P4PMU_WHO of its instruction */
+    uint8_t state;           /* enum rob_state */
+    uint8_t pending;         /* producers that have not dispatched */
+    uint8_t scheduler, slot; /* where it waits */
+    bool bogus, first, last;
+    bool companion; /* the address part of a store that is one uop in the trace cache */
+    bool front_end_tag, replay_tag;
+    uint8_t execution_tags;
+    uint8_t sources;                 /* in-flight producers */
+    uint64_t source[NB_UOP_SOURCES]; /* their sequence numbers */
+    nb_tick ready;                   /* earliest dispatch that the promises allow */
+    nb_tick dispatched;              /* first dispatch */
+    nb_tick promise;                 /* when consumers are told the result comes */
+    nb_tick valid;                   /* when it really is there; NB_NEVER: not known yet */
+    nb_clock complete;               /* when it can retire; NB_NEVER: not known yet */
+    /* Consumers to tell: until the first dispatch those that need the promise, afterwards those
+     * that went round a replay loop and need to know when the result is really there. Encoded index
+     * into the machine's rob * NB_UOP_SOURCES + source slot + 1; 0 ends the list. */
+    uint16_t waiter;
+    uint16_t next_waiter[NB_UOP_SOURCES];
+    uint16_t wheel_next; /* the next uop of the same wheel bucket, index + 1 */
+    nb_tick wheel_tick;
+    uint64_t buffer; /* position in the store buffer */
+};
+
+struct queue {
+    uint64_t head, tail;         /* ring positions */
+    uint64_t rob[NB_QUEUE_RING]; /* sequence numbers */
+    nb_clock eligible[NB_QUEUE_RING];
+};
+
+struct scheduler {
+    uint16_t occupied;        /* slots in use */
+    uint8_t held[NB_LPS];     /* slots in use by each logical processor */
+    uint16_t candidates;      /* slots whose producers have all dispatched */
+    uint16_t slots;           /* mask of the slots it has */
+    uint16_t store_addresses; /* slots that hold a store's address uop */
+    bool waits_for_order;     /* a fence or locked access among the candidates */
+    nb_tick earliest[2];      /* no candidate is ready before this tick; store addresses apart */
+    uint16_t entry[16];       /* indices into the machine's rob */
+    uint64_t age[16];
+};
+
+#endif
