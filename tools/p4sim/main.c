@@ -46,7 +46,7 @@ static void usage(FILE *out)
         "hardware.\n\ncommands:\n",
         out);
     for (unsigned i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-8s%s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-9s%s\n", commands[i].name, commands[i].summary);
     fputs("\n'p4sim COMMAND --help' explains a command, 'man p4sim' the whole.\n"
           "example: p4sim stat -e instr_retired,uops_retired:NBOGUS -- ./program\n",
           out);
