@@ -264,9 +264,12 @@ static void join_system(struct sim_bench *bench, const struct sim_model *model, 
     bench->sampler.pmu = bench->pmu;
     bench->sampler.lps = lps;
     bench->core_mhz = model->params.core_mhz;
-    for (unsigned i = 0; i < lps; i++)
+    for (unsigned i = 0; i < lps; i++) {
+        bench->sampler.source[i] = bench->feed[i].source;
+        bench->sampler.process_bit[i] = bench->feed[i].process_bit;
         system_init(&bench->feed[i].system, bench->pmu, &bench->sampler, &bench->pages,
                     bench->spread ? NULL : bench->feed[i].source, i);
+    }
     p4pmu_memory(bench->pmu, &(struct p4pmu_memory){.context = &bench->sampler,
                                                     .read = sampler_memory_read,
                                                     .write = sampler_memory_write});
@@ -310,6 +313,8 @@ static void answer(struct sim_bench *bench, unsigned source, unsigned lps)
     registers->pmu = bench->pmu;
     registers->lp = source;
     registers->spread = bench->spread != NULL;
+    registers->written = sampler_written;
+    registers->context = &bench->sampler;
     trace_source_answer(bench->source[source], sim_registers_access, registers, lps);
 }
 
@@ -509,8 +514,9 @@ static enum sim_stop judge(struct sim_bench *bench, enum nb_stop stop)
 {
     if (bench->sampler.shut_down) {
         snprintf(bench->report, sizeof bench->report,
-                 "the processor shut down: a page of the DS area is missing (bit 0 of "
-                 "MSR_MCG_MISC, 0x18A)");
+                 "the processor shut down: a page of the DS area is missing, that of 0x%llx (bit 0 "
+                 "of MSR_MCG_MISC, 0x18A)",
+                 (unsigned long long)bench->sampler.missing);
         return SIM_STOP_MACHINE;
     }
     if (stop == NB_STOP_LIMIT)

@@ -86,5 +86,7 @@ bool sim_registers_access(void *context, struct trace_register_access *access)
         note_fault(r, access, fault);
     else if (!access->ask)
         r->accesses.count[access->what]++;
+    if (fault == P4PMU_OK && access->what == TRACE_WRMSR && !access->ask && r->written)
+        r->written(r->context);
     return fault == P4PMU_OK;
 }

@@ -15,6 +15,8 @@ struct sim_registers {
     bool spread; /* ... unless its threads are spread over both (spread.h) */
     struct sim_access_rules rules;
     struct sim_accesses accesses;
+    void (*written)(void *context); /* after a WRMSR; or NULL */
+    void *context;
 };
 
 /* A trace_register_fn; the context is a struct sim_registers. */

@@ -7,6 +7,7 @@
 
 #include "kernel.h"
 #include "sampling.h"
+#include "source.h"
 
 enum { SAMPLER_LPS = 2, SAMPLER_NOTES = 8192, SAMPLER_SNAPSHOTS = 1024, SAMPLER_PENDING = 16384 };
 
@@ -40,13 +41,19 @@ struct sampler {
     unsigned lps; /* logical processors that run something */
     struct sim_sampling options;
     bool on, wants_registers;
-    bool shut_down; /* a DS page was missing: the processor stops (SDM3 17.4.9) */
+    bool keeps_notes; /* of instructions in flight: the driver's or a program's records need them */
+    bool shut_down;   /* a DS page was missing: the processor stops (SDM3 17.4.9) */
+    uint64_t missing; /* its address */
     struct sim_sampling_totals totals;
     unsigned char *ds[SAMPLER_LPS]; /* KERNEL_DS_BYTES each; NULL: none */
     struct sampler_note *notes[SAMPLER_LPS];
     struct sampler_snapshot *snapshots[SAMPLER_LPS];
     struct sampler_queue *pebs[SAMPLER_LPS], *branches[SAMPLER_LPS];
     uint64_t interrupted[SAMPLER_LPS]; /* serial + 1 of the instruction the routine interrupted */
+    /* whose memory a DS area outside the kernel's lies in; sampling_memory.c */
+    struct trace_source *source[SAMPLER_LPS];
+    uint16_t process_bit[SAMPLER_LPS]; /* in the machine's process numbers, not in the source's */
+    uint16_t process[SAMPLER_LPS];     /* of the record being stored, by the source's number */
 };
 
 /* The serial numbers of instructions that a handler executes have this bit. */
@@ -81,6 +88,17 @@ bool sampler_pebs(struct sampler *sampler, unsigned lp, const struct nb_instruct
                   struct nb_instruction *flow);
 bool sampler_branch(struct sampler *sampler, unsigned lp, const struct p4pmu_branch *branch,
                     const struct nb_instruction *in, struct nb_instruction *flow);
+
+/* sampling_memory.c. A program has written a register: the monitoring hardware may store records
+ * of its own accord from now on, and what they need is kept. */
+void sampler_written(void *sampler);
+/* sampling.c: room for notes of LP's instructions; false without memory. */
+bool sampler_keep_notes(struct sampler *sampler, unsigned lp);
+/* A record of IN is about to be stored. False: its process has ended, and there is nowhere to. */
+bool sampler_enter_memory(struct sampler *sampler, unsigned lp, const struct nb_instruction *in);
+/* Is the DS area of LP the driver's? */
+bool sampler_is_drivers(const struct sampler *sampler, unsigned lp);
+uint64_t sampler_area(const struct sampler *sampler, unsigned lp);
 /* Of struct p4pmu_memory. */
 bool sampler_memory_read(void *sampler, unsigned lp, uint64_t address, void *to, size_t bytes);
 bool sampler_memory_write(void *sampler, unsigned lp, uint64_t address, const void *from,

@@ -91,12 +91,19 @@ static bool start_counter(struct sampler *s, const struct sim_sampling_counter *
 
 static bool memory_for(struct sampler *s, unsigned lp)
 {
-    s->notes[lp] = calloc(SAMPLER_NOTES, sizeof *s->notes[lp]);
-    s->snapshots[lp] = calloc(SAMPLER_SNAPSHOTS, sizeof *s->snapshots[lp]);
     s->pebs[lp] = calloc(1, sizeof *s->pebs[lp]);
     s->branches[lp] = calloc(1, sizeof *s->branches[lp]);
     s->ds[lp] = calloc(1, KERNEL_DS_BYTES);
-    return s->notes[lp] && s->snapshots[lp] && s->pebs[lp] && s->branches[lp] && s->ds[lp];
+    return s->pebs[lp] && s->branches[lp] && s->ds[lp] && sampler_keep_notes(s, lp);
+}
+
+bool sampler_keep_notes(struct sampler *s, unsigned lp)
+{
+    if (!s->notes[lp])
+        s->notes[lp] = calloc(SAMPLER_NOTES, sizeof *s->notes[lp]);
+    if (!s->snapshots[lp])
+        s->snapshots[lp] = calloc(SAMPLER_SNAPSHOTS, sizeof *s->snapshots[lp]);
+    return s->notes[lp] && s->snapshots[lp];
 }
 
 static bool uses(const struct sim_sampling *s, unsigned lp)
@@ -109,7 +116,7 @@ static bool uses(const struct sim_sampling *s, unsigned lp)
 
 static bool start_lp(struct sampler *s, unsigned lp, char error[512])
 {
-    if (!s->notes[lp] && !memory_for(s, lp)) {
+    if (!s->ds[lp] && !memory_for(s, lp)) {
         snprintf(error, 512, "out of memory");
         return false;
     }
@@ -137,7 +144,7 @@ bool sampler_start(struct sampler *s, const struct sim_sampling *sampling, char 
             return false;
     s->wants_registers = s->options.registers || sampler_pebs_counter(s, 0) != P4PMU_NONE ||
                          sampler_pebs_counter(s, 1) != P4PMU_NONE;
-    s->on = true;
+    s->on = s->keeps_notes = true;
     return true;
 }
 
@@ -162,7 +169,7 @@ void sampler_stop(struct sampler *s)
     if (!s->on)
         return;
     for (unsigned lp = 0; lp < SAMPLER_LPS; lp++) {
-        if (!s->notes[lp])
+        if (!s->ds[lp])
             continue;
         p4pmu_set_lvt(s->pmu, lp, SAMPLER_VECTOR | MASKED);
         while (sampler_drain(s, lp))
@@ -207,8 +214,9 @@ const struct sampler_note *sampler_find(const struct sampler *s, unsigned lp, ui
 bool sampler_registers(const struct sampler *s, unsigned lp, uint64_t serial,
                        struct p4pmu_pebs_registers *out)
 {
-    const struct sampler_snapshot *snapshot = &s->snapshots[lp][serial % SAMPLER_SNAPSHOTS];
-    if (snapshot->serial != serial + 1)
+    const struct sampler_snapshot *snapshot =
+        s->snapshots[lp] ? &s->snapshots[lp][serial % SAMPLER_SNAPSHOTS] : NULL;
+    if (!snapshot || snapshot->serial != serial + 1)
         return false;
     *out = snapshot->registers;
     return true;

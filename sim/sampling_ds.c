@@ -3,9 +3,8 @@
  * into these bytes through p4pmu_memory, the driver reads them back from there: what a record says
  * has been through memory in the documented format.
  *
- * The area lies in kernel memory, one for each logical processor. A program that points
- * IA32_DS_AREA elsewhere has a page missing there (its own memory belongs to the program's source),
- * and the processor shuts down, as documented.
+ * A program may point IA32_DS_AREA at memory of its own: then the records are its own too, and the
+ * driver hears nothing of them.
  */
 #include "sampler.h"
 
@@ -30,35 +29,6 @@ static unsigned width(const struct sampler *s)
 static unsigned pebs_fields(const struct sampler *s)
 {
     return p4pmu_ds64(s->pmu) ? P4PMU_PEBS_REGISTERS : PEBS_FIELDS_32;
-}
-
-/* Where ADDRESS is in the area of a logical processor; NULL: there is no page. */
-static unsigned char *place(const struct sampler *s, uint64_t address, size_t bytes)
-{
-    if (address < KERNEL_DS || address - KERNEL_DS >= (uint64_t)SAMPLER_LPS * KERNEL_DS_BYTES)
-        return NULL;
-    unsigned lp = (unsigned)((address - KERNEL_DS) / KERNEL_DS_BYTES);
-    size_t offset = (size_t)((address - KERNEL_DS) % KERNEL_DS_BYTES);
-    return s->ds[lp] && bytes <= KERNEL_DS_BYTES - offset ? s->ds[lp] + offset : NULL;
-}
-
-bool sampler_memory_read(void *sampler, unsigned lp, uint64_t address, void *to, size_t bytes)
-{
-    const unsigned char *from = place(sampler, address, bytes);
-    (void)lp;
-    if (from)
-        memcpy(to, from, bytes);
-    return from != NULL;
-}
-
-bool sampler_memory_write(void *sampler, unsigned lp, uint64_t address, const void *from,
-                          size_t bytes)
-{
-    unsigned char *to = place(sampler, address, bytes);
-    (void)lp;
-    if (to)
-        memcpy(to, from, bytes);
-    return to != NULL;
 }
 
 /* ---- little-endian fields ----------------------------------------------------------------------
@@ -134,6 +104,14 @@ static bool write_msr(struct sampler *s, unsigned lp, uint32_t msr, uint64_t cle
     return false;
 }
 
+/* Not only the last-branch stack: a record goes to the DS area. */
+static bool stores_branches(const struct sampler *s, unsigned lp)
+{
+    uint64_t control = 0;
+    p4pmu_rdmsr(s->pmu, lp, MSR_DEBUGCTL, &control);
+    return (control & P4PMU_DEBUGCTLA_TR_MASK) && (control & P4PMU_DEBUGCTLA_BTS_MASK);
+}
+
 /* What MSR_DEBUGCTLA holds while branches are recorded. */
 uint64_t sampler_debugctl(const struct sim_sampling *o)
 {
@@ -202,10 +180,30 @@ static void count_result(struct sampler *s, enum p4pmu_ds result)
     s->totals.faults += result == P4PMU_DS_FAULT;
 }
 
+/* What goes with a record in the driver's area. */
+static void remember(struct sampler *s, unsigned lp, struct sampler_queue *queue,
+                     const struct nb_instruction *in)
+{
+    struct sampler_pending pending = pending_of(s, lp, in);
+    push(queue, &pending);
+}
+
 static void add(struct nb_instruction *flow, uint64_t address, unsigned size, bool write)
 {
     flow->access[flow->access_count++] =
         (struct nb_access){.address = address, .size = size, .write = write};
+}
+
+/* A field of the management area that IA32_DS_AREA points at, whosever it is. */
+static uint64_t area_field(struct sampler *s, unsigned lp, unsigned number)
+{
+    unsigned char raw[8] = {0};
+    uint64_t value = 0;
+    unsigned bytes = width(s);
+    sampler_memory_read(s, lp, sampler_area(s, lp) + (uint64_t)number * bytes, raw, bytes);
+    while (bytes--)
+        value = value << 8 | raw[bytes];
+    return value;
 }
 
 /* What the microcode reads and writes to store a record: the buffer's fields, the reset value, the
@@ -214,7 +212,7 @@ static void describe_flow(const struct sampler *s, unsigned lp, unsigned first, 
                           uint64_t record, struct nb_instruction *flow)
 {
     unsigned bytes = width(s);
-    uint64_t area = ds_address(lp);
+    uint64_t area = sampler_area(s, lp);
     add(flow, area + (uint64_t)first * bytes, 4 * bytes, false);
     if (first == PEBS_FIRST)
         add(flow, area + (uint64_t)RESET * bytes, 8, false);
@@ -223,34 +221,24 @@ static void describe_flow(const struct sampler *s, unsigned lp, unsigned first, 
     flow->repetitions = fields;
 }
 
-static bool stored(struct sampler *s, unsigned lp, struct sampler_queue *queue,
-                   const struct nb_instruction *in, enum p4pmu_ds result)
-{
-    count_result(s, result);
-    if (result != P4PMU_DS_STORED)
-        return false;
-    struct sampler_pending pending = pending_of(s, lp, in);
-    push(queue, &pending);
-    return true;
-}
-
 /* In the kernel no registers are known: the record has the address alone. */
 bool sampler_pebs(struct sampler *s, unsigned lp, const struct nb_instruction *in,
                   struct nb_instruction *flow)
 {
     struct p4pmu_pebs_registers registers = {{0}};
-    if (!s->on) {
-        registers.value[1] = in->ip;
-        enum p4pmu_ds result = p4pmu_pebs_store(s->pmu, lp, &registers);
-        count_result(s, result);
-        return result == P4PMU_DS_STORED;
-    }
-    uint64_t record = field(s, lp, PEBS_FIRST + 1);
+    if (!sampler_enter_memory(s, lp, in))
+        return false;
+    uint64_t record = area_field(s, lp, PEBS_FIRST + 1);
     sampler_registers(s, lp, in->serial, &registers);
     registers.value[1] = in->ip;
-    if (!stored(s, lp, s->pebs[lp], in, p4pmu_pebs_store(s->pmu, lp, &registers)))
+    enum p4pmu_ds result = p4pmu_pebs_store(s->pmu, lp, &registers);
+    count_result(s, result);
+    if (result != P4PMU_DS_STORED)
         return false;
-    s->totals.pebs_records++;
+    if (sampler_is_drivers(s, lp)) {
+        remember(s, lp, s->pebs[lp], in);
+        s->totals.pebs_records++;
+    }
     describe_flow(s, lp, PEBS_FIRST, pebs_fields(s), record, flow);
     return true;
 }
@@ -258,15 +246,17 @@ bool sampler_pebs(struct sampler *s, unsigned lp, const struct nb_instruction *i
 bool sampler_branch(struct sampler *s, unsigned lp, const struct p4pmu_branch *branch,
                     const struct nb_instruction *in, struct nb_instruction *flow)
 {
-    if (!s->on) {
-        enum p4pmu_ds result = p4pmu_branch(s->pmu, lp, branch);
-        count_result(s, result);
-        return result == P4PMU_DS_STORED;
-    }
-    uint64_t record = field(s, lp, BTS_FIRST + 1);
-    if (!stored(s, lp, s->branches[lp], in, p4pmu_branch(s->pmu, lp, branch)))
+    if (!sampler_enter_memory(s, lp, in))
         return false;
-    s->totals.branch_records++;
+    uint64_t record = stores_branches(s, lp) ? area_field(s, lp, BTS_FIRST + 1) : 0;
+    enum p4pmu_ds result = p4pmu_branch(s->pmu, lp, branch);
+    count_result(s, result);
+    if (result != P4PMU_DS_STORED)
+        return false;
+    if (sampler_is_drivers(s, lp)) {
+        remember(s, lp, s->branches[lp], in);
+        s->totals.branch_records++;
+    }
     describe_flow(s, lp, BTS_FIRST, BTS_FIELDS, record, flow);
     return true;
 }

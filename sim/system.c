@@ -32,7 +32,7 @@ void system_start(struct system *s, const struct sim_kernel_options *options,
 static void number(struct system *s, struct nb_instruction *out)
 {
     out->serial = SAMPLER_HANDLER | s->kernel_serial++;
-    if (s->sampler->on)
+    if (s->sampler->keeps_notes)
         sampler_note(s->sampler, s->lp, out, 0, NULL);
 }
 
@@ -97,7 +97,7 @@ void system_pass(struct system *s, const struct trace_instruction *in, struct nb
         if (s->call_due)
             out->next_ip = routine_address(KERNEL_SYSTEM_CALL);
     }
-    if (s->sampler->on) {
+    if (s->sampler->keeps_notes) {
         struct p4pmu_pebs_registers registers;
         bool known = registers_before(s, in->ip, &registers);
         sampler_note(s->sampler, s->lp, out, in->thread, known ? &registers : NULL);

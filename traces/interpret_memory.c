@@ -349,3 +349,32 @@ bool interpret_store_across(struct interpret_memory *memory, uint64_t address, c
     memcpy(other->bytes, (const uint8_t *)bytes + part, count - part);
     return true;
 }
+
+static void store_part(struct interpret_memory *memory, struct interpret_page *page,
+                       unsigned offset, const void *bytes, unsigned count)
+{
+    uint8_t now[INTERPRET_PAGE_BYTES];
+
+    memcpy(now, page->bytes, sizeof now);
+    memcpy(now + offset, bytes, count);
+    see(memory, page, now);
+}
+
+bool interpret_memory_outside(struct interpret_memory *memory, uint64_t address, const void *bytes,
+                              unsigned count)
+{
+    unsigned offset = address & (INTERPRET_PAGE_BYTES - 1), part = INTERPRET_PAGE_BYTES - offset;
+    uint64_t number = address >> INTERPRET_PAGE_SHIFT;
+    struct interpret_page *one = interpret_page_write(memory, number), *other = NULL;
+
+    if (part > count)
+        part = count;
+    if (part < count)
+        other = interpret_page_write(memory, number + 1);
+    if (!one || (part < count && !other))
+        return false;
+    store_part(memory, one, offset, bytes, part);
+    if (other)
+        store_part(memory, other, 0, (const uint8_t *)bytes + part, count - part);
+    return true;
+}

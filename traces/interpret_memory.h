@@ -91,6 +91,11 @@ void interpret_memory_drop_range(struct interpret_memory *memory, uint64_t addre
 bool interpret_memory_learn(struct interpret_memory *memory, uint64_t number,
                             const uint8_t now[INTERPRET_PAGE_BYTES]);
 
+/* Somebody else than the program stores COUNT bytes (at most a page) at ADDRESS: the watcher is
+ * told. False, and nothing changed, when a page of them is out of reach. */
+bool interpret_memory_outside(struct interpret_memory *memory, uint64_t address, const void *bytes,
+                              unsigned count);
+
 /* Puts COUNT bytes into the page at OFFSET and takes it for cached; a page never seen holds zeros.
  * NULL without memory. */
 struct interpret_page *interpret_memory_put(struct interpret_memory *memory, uint64_t number,
@@ -110,9 +115,6 @@ void interpret_memory_each(struct interpret_memory *memory, interpret_each_fn *c
  */
 struct interpret_page *interpret_page_fetch(struct interpret_memory *memory, uint64_t number);
 struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uint64_t number);
-
-/* The page as far as it was seen, or NULL; nothing is fetched. */
-const struct interpret_page *interpret_page_known(struct interpret_memory *memory, uint64_t number);
 
 /* The page among all, NULL when it is not there. */
 struct interpret_page *interpret_page_find(struct interpret_memory *memory, uint64_t number);

@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include "live.h"
-#include "interpret_memory.h"
 #include "live_check.h"
 #include "program.h"
 
@@ -206,31 +205,6 @@ static size_t live_code_at(struct trace_source *source, uint16_t process, uint64
     return space ? code_page_copy(&space->pages, ip, bytes) : 0;
 }
 
-/* From the interpreter's pages where it has them, which may be newer, else from the process. */
-static size_t live_memory_at(struct trace_source *source, uint16_t process, uint64_t address,
-                             void *bytes, size_t count)
-{
-    struct live *live = live_of(source);
-    struct space *space = process < live->space_count ? live->spaces[process] : NULL;
-    size_t done = 0, got = 1;
-
-    while (space && done < count && got) {
-        uint64_t at = address + done, number = at >> INTERPRET_PAGE_SHIFT;
-        size_t offset = (size_t)at & (INTERPRET_PAGE_BYTES - 1);
-        const struct interpret_page *page =
-            space->memory ? interpret_page_cached(space->memory, number) : NULL;
-        size_t part = INTERPRET_PAGE_BYTES - offset;
-        if (part > count - done)
-            part = count - done;
-        if (page)
-            memcpy((uint8_t *)bytes + done, page->bytes + offset, got = part);
-        else
-            got = tracee_read(space->tid, at, (uint8_t *)bytes + done, part);
-        done += got;
-    }
-    return done;
-}
-
 /* May be called from a signal handler. Killing the first program wakes a wait for it. */
 static void live_interrupt(struct trace_source *source)
 {
@@ -292,6 +266,7 @@ static const struct trace_source_ops live_ops = {
     .code_at = live_code_at,
     .registers_before = live_registers_before,
     .memory_at = live_memory_at,
+    .store = live_store,
     .interrupt = live_interrupt,
     .close = live_close,
     .objects = live_objects,

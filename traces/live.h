@@ -204,6 +204,12 @@ enum live_stop live_resume(struct live *live, struct live_thread *thread, int re
 void live_drop_spaces(struct live *live);
 void live_kill_all(struct live *live);
 
+/* live_memory.c: of struct trace_source_ops. */
+size_t live_memory_at(struct trace_source *source, uint16_t process, uint64_t address, void *bytes,
+                      size_t count);
+enum trace_store live_store(struct trace_source *source, uint16_t process, uint64_t address,
+                            const void *bytes, size_t count);
+
 /* live_objects.c: the files that SPACE, seen through TID, has mapped now; whether a system call of
  * THREAD, made with the registers BEFORE, changed them; a trace_source_ops.objects. */
 void live_log_objects(struct live *live, const struct space *space, pid_t tid);

@@ -273,6 +273,7 @@ enum trace_result replay_advance(struct trace_source *source, struct trace_instr
     replay->delivered_process = out->process;
     note_writes(replay, out);
     look_ahead(replay, out);
+    replay->stored_count = 0;
     return TRACE_OK;
 }
 
@@ -300,29 +301,6 @@ static bool replay_registers_before(struct trace_source *source, struct trace_re
     replay->keeps_registers = true;
     *out = replay->before;
     return out->ip != 0;
-}
-
-static size_t replay_memory_at(struct trace_source *source, uint16_t process, uint64_t address,
-                               void *bytes, size_t count)
-{
-    const struct replay *replay = replay_of(source);
-    const struct space *space = process < replay->space_count ? replay->spaces[process] : NULL;
-    size_t done = 0;
-
-    while (space && done < count) {
-        uint64_t at = address + done;
-        const struct interpret_page *page =
-            interpret_page_known(space->memory, at >> INTERPRET_PAGE_SHIFT);
-        size_t offset = (size_t)at & (INTERPRET_PAGE_BYTES - 1);
-        size_t part = INTERPRET_PAGE_BYTES - offset;
-        if (!page)
-            break;
-        if (part > count - done)
-            part = count - done;
-        memcpy((uint8_t *)bytes + done, page->bytes + offset, part);
-        done += part;
-    }
-    return done;
 }
 
 /* ---- wrong paths --------------------------------------------------------------------------------
@@ -444,6 +422,7 @@ static void replay_close(struct trace_source *source)
     object_log_free(&replay->objects);
     name_list_free(&replay->names);
     wrong_path_free(replay->wrong);
+    free(replay->stored);
     recipe_decoder_free(replay->decoder);
     reader_close(replay->reader);
     free(replay);
@@ -455,6 +434,7 @@ static const struct trace_source_ops replay_ops = {
     .state = replay_state,
     .registers_before = replay_registers_before,
     .memory_at = replay_memory_at,
+    .store = replay_store,
     .objects = replay_objects,
     .functions = replay_functions,
     .wrong_begin = replay_wrong_begin,

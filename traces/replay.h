@@ -14,9 +14,18 @@
 #include "space.h"
 #include "wrong_path.h"
 
+enum { REPLAY_STORE_BYTES = 256, REPLAY_STORES = 256 };
+
 struct replay_thread {
     uint16_t process;
     struct interpret_state state; /* while another thread is the current one */
+};
+
+/* What the simulated processor stored; see replay_memory.c. */
+struct replay_stored {
+    uint64_t address;
+    uint16_t process, count;
+    uint8_t bytes[REPLAY_STORE_BYTES];
 };
 
 struct replay {
@@ -64,6 +73,8 @@ struct replay {
     bool moved;            /* the copy does not know the current thread's state */
     bool left;             /* the state it left is not the machine's any more, but this: */
     struct interpret_state left_state;
+    struct replay_stored *stored; /* REPLAY_STORES of them, or NULL */
+    size_t stored_count;          /* since the last instruction was delivered */
 };
 
 /* What the log said. */
@@ -82,6 +93,12 @@ enum trace_result replay_advance(struct trace_source *source, struct trace_instr
 
 /* Something from outside is about to change the current thread's state, or to take its turn. */
 void replay_moves(struct replay *replay);
+
+/* replay_memory.c: of struct trace_source_ops. */
+size_t replay_memory_at(struct trace_source *source, uint16_t process, uint64_t address,
+                        void *bytes, size_t count);
+enum trace_store replay_store(struct trace_source *source, uint16_t process, uint64_t address,
+                              const void *bytes, size_t count);
 
 /* Frees an address space. */
 void replay_drop(struct replay *replay, struct space *space);

@@ -157,6 +157,13 @@ struct trace_registers {
 
 struct interpret_state; /* interpret.h */
 
+/* What became of a store by the processor itself. */
+enum trace_store {
+    TRACE_STORED,
+    TRACE_NO_PAGE,   /* nothing is mapped there, or it may not be written */
+    TRACE_NO_PROCESS /* the process has ended meanwhile: nobody can look */
+};
+
 /* The table of functions behind every source (one implementation per file of this folder). */
 struct trace_source_ops {
     enum trace_result (*next)(struct trace_source *source, struct trace_instruction *out);
@@ -168,6 +175,9 @@ struct trace_source_ops {
     /* Memory likewise: as many of COUNT bytes at ADDRESS as are known without a gap. */
     size_t (*memory_at)(struct trace_source *source, uint16_t process, uint64_t address,
                         void *bytes, size_t count);
+    /* NULL where no memory is known */
+    enum trace_store (*store)(struct trace_source *source, uint16_t process, uint64_t address,
+                              const void *bytes, size_t count);
     double (*share_done)(const struct trace_source *source);
     void (*interrupt)(struct trace_source *source);
     void (*close)(struct trace_source *source);
@@ -317,6 +327,20 @@ static inline size_t trace_source_memory_at(struct trace_source *source, uint16_
 {
     return source->ops->memory_at ? source->ops->memory_at(source, process, address, bytes, count)
                                   : 0;
+}
+
+/*
+ * The simulated processor itself stores COUNT bytes (at most 256) at ADDRESS of PROCESS, as its
+ * microcode does into a DS area: the program finds them there with the next instruction that is
+ * asked for, interpreted or executed natively. A recording that is being made has them as something
+ * from outside; in a replay, where the program sees what the recorded run's processor stored, they
+ * are seen by trace_source_memory_at() alone, until the next instruction. COUNT 0 only asks.
+ */
+static inline enum trace_store trace_source_store(struct trace_source *source, uint16_t process,
+                                                  uint64_t address, const void *bytes, size_t count)
+{
+    return source->ops->store ? source->ops->store(source, process, address, bytes, count)
+                              : TRACE_NO_PAGE;
 }
 
 /* Share of the run that is done, 0..1, or a negative number when nobody can know. */
