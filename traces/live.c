@@ -67,16 +67,13 @@ static bool accept(struct live *live, const struct trace_instruction *fresh,
     return delivered;
 }
 
-/* Snippets: before the window nothing counts; leaving it is the end. */
-static bool outside_window(struct live *live, const struct trace_instruction *fresh)
+/* Snippets: leaving the window is the end. */
+static bool left_window(struct live *live, const struct live_thread *thread)
 {
-    bool inside = fresh->ip >= live->window_low && fresh->ip < live->window_high;
+    uint64_t ip = live_next_ip(thread);
 
-    if (!live->windowed)
+    if (!live->windowed || (ip >= live->window_low && ip < live->window_high))
         return false;
-    live->inside |= inside;
-    if (inside || !live->inside)
-        return !inside;
     live_kill_all(live);
     live->source.end.how = TRACE_ENDED_SNIPPET;
     live->source.end.status = 0;
@@ -175,21 +172,18 @@ static enum trace_result live_next(struct trace_source *source, struct trace_ins
             return drain(live, out);
         if (!thread && source->choice && !live->interrupted)
             return idle(live, out);
-        if (!thread)
+        if (!thread || left_window(live, thread))
             continue;
         switch (thread->outside ? live_step_outside(live, thread, &fresh)
                                 : live_step(live, thread, &fresh)) {
         case LIVE_EXECUTED:
-            if (!outside_window(live, &fresh) && accept(live, &fresh, out))
+            if (accept(live, &fresh, out))
                 return TRACE_OK;
             break;
         case LIVE_NOTHING:
             break;
         case LIVE_SYNC:
-            if (!outside_window(live, &fresh))
-                return synchronise(live, &fresh, out);
-            live->synchronised = true;
-            break;
+            return synchronise(live, &fresh, out);
         case LIVE_FAILED:
             return failed(live);
         }
@@ -309,6 +303,10 @@ static bool take_image(struct live *live, struct live_thread *thread)
     thread->space = live_add_space(live, live_mode(&thread->regs));
     if (!thread->space || !live_number_thread(live, thread))
         return false;
+    if (live->windowed) { /* a recording, too, begins with the snippet's first instruction */
+        thread->regs.rip = live->window_low;
+        tracee_set_registers(thread->tid, &thread->regs);
+    }
     if (live->cpuid)
         live->cpuid(live->cpuid_context, 1, 0, leaf1);
     tracee_edit_auxv(thread->tid, &thread->regs, live->cpuid ? &leaf1[3] : NULL);

@@ -121,7 +121,6 @@ struct live {
     bool wrong_float_due;             /* its XMM and x87 registers are still the thread's */
 
     bool windowed; /* deliver only instructions inside, end when they are left (snippets) */
-    bool inside;
     uint64_t window_low, window_high;
 
     volatile sig_atomic_t interrupted;
@@ -174,6 +173,8 @@ void live_remove_gone(struct live *live);
 
 /* live_native.c: where the program of a process begins behind its dynamic loader; 0 not known. */
 uint64_t live_entry_of(pid_t pid);
+/* Where THREAD goes on. */
+uint64_t live_next_ip(const struct live_thread *thread);
 enum trace_result live_run_natively(struct trace_source *source, const uint64_t *stops,
                                     size_t count);
 

@@ -255,7 +255,7 @@ uint64_t live_entry_of(pid_t pid)
     return 0;
 }
 
-static uint64_t next_ip(const struct live_thread *thread)
+uint64_t live_next_ip(const struct live_thread *thread)
 {
     return thread->interpreted ? thread->machine.state.registers.ip : thread->regs.rip;
 }
@@ -270,7 +270,7 @@ static bool advance(struct native_run *run)
 
     if (live->spaces_to_drop)
         live_drop_spaces(live);
-    if (thread && run->stepped_off && is_stop(run, next_ip(thread)))
+    if (thread && run->stepped_off && is_stop(run, live_next_ip(thread)))
         return true;
     if (!thread)
         return live->thread_count != 0 && !live->interrupted && !live->source.error[0];
@@ -293,7 +293,7 @@ static bool interpret_start(struct native_run *run)
     while (live->thread_count) {
         const struct live_thread *thread =
             live->current < live->thread_count ? live->threads[live->current] : NULL;
-        uint64_t ip = thread ? next_ip(thread) : 0, before = live->executed;
+        uint64_t ip = thread ? live_next_ip(thread) : 0, before = live->executed;
         if (run->stepped_off && is_stop(run, ip))
             return true;
         if (!live->entry_at && (ip == live->entry || !live->entry))

@@ -160,9 +160,6 @@ static void fill_in(struct live *live, struct live_thread *thread, const struct 
     out->ip = attempt->start.ip;
     if (live->keeps_registers)
         keep_registers(live, &attempt->start);
-    if (live->windowed &&
-        (attempt->start.ip < live->window_low || attempt->start.ip >= live->window_high))
-        return;
     if (attempt->entry->number == SPACE_NO_CODE)
         name_code(live, attempt->space->process, attempt->entry, next_ip);
     out->code = attempt->entry->number;

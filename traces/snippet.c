@@ -1,8 +1,8 @@
 /*
  * An assembled snippet as a source. The text goes to the system's `as --32` or `as --64` between a
- * head and a tail of ours: the entry point (in the tail) jumps to the snippet's first byte, and
- * behind its last byte stands a call of exit. The live source delivers only what executes between
- * these.
+ * head and a tail of ours: behind its last byte stands a call of exit, behind that the entry point,
+ * which only tells where the tail is: the live source begins at the snippet's first byte and
+ * delivers what executes before the tail.
  */
 #define _GNU_SOURCE
 #include "live_window.h"
@@ -30,9 +30,7 @@ static const char head[] = ".section .text\n";
 #define ENTRY                                                                                      \
     ".globl p4sim_snippet_entry\n"                                                                 \
     "p4sim_snippet_entry:\n"                                                                       \
-    ".byte 0x68\n" /* push the address of the first byte */                                        \
-    ".long 0x08049000\n"                                                                           \
-    ".byte 0xc3\n" /* ret */
+    ".byte 0x0f, 0x0b\n" /* ud2: never executed */
 
 static const char tail_32[] = ".section .text\n"
                               ".byte 0xb8, 1, 0, 0, 0\n" /* mov eax, 1 */

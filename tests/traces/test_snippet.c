@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void exactly_the_snippet_is_delivered(void **state)
 {
@@ -27,6 +28,29 @@ static void exactly_the_snippet_is_delivered(void **state)
                      run.instructions[run.count - 1].ip + 1);
     assert_int_equal(run.instructions[run.count - 1].flags, 0);
     lab_free(&run);
+}
+
+/* The recording of a snippet has no instruction more and none less than its run. */
+static void the_recording_is_the_run(void **state)
+{
+    static const char text[] = "        nop\n        nop\n";
+    static const char path[] = "test_snippet.p4t";
+    char error[512];
+    int status;
+
+    (void)state;
+    lab_need_snippets();
+    struct lab_run run = lab_take(lab_snippet(text));
+    if (!trace_record_snippet(text, "nops", path, NULL, NULL, error, &status))
+        fail_msg("%s", error);
+    struct trace_source *source = trace_open_file(path, error, &status);
+    assert_non_null(source);
+    struct lab_run replay = lab_take(source);
+    assert_int_equal(replay.count, run.count);
+    assert_int_equal(replay.instructions[0].ip, run.instructions[0].ip);
+    lab_free(&run);
+    lab_free(&replay);
+    unlink(path);
 }
 
 static void intel_syntax_and_data_work(void **state)
@@ -166,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exactly_the_snippet_is_delivered),
+        cmocka_unit_test(the_recording_is_the_run),
         cmocka_unit_test(intel_syntax_and_data_work),
         cmocka_unit_test(cpuid_is_the_models),
         cmocka_unit_test(the_clock_counts_executed_instructions),
