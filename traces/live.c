@@ -266,6 +266,8 @@ static const struct trace_source_ops live_ops = {
     .objects = live_objects,
     .wrong_begin = live_wrong_begin,
     .wrong_step = live_wrong_step,
+    .wrong_mark = live_wrong_mark,
+    .wrong_back = live_wrong_back,
     .run_natively = live_run_natively,
 };
 

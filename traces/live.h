@@ -119,6 +119,7 @@ struct live {
     struct wrong_path *wrong;         /* or NULL */
     struct live_thread *wrong_thread; /* while a path goes on */
     bool wrong_float_due;             /* its XMM and x87 registers are still the thread's */
+    bool wrong_float_due_at[WRONG_PATH_MARKS];
 
     bool windowed; /* deliver only instructions inside, end when they are left (snippets) */
     uint64_t window_low, window_high;
@@ -183,6 +184,8 @@ void live_keep_undo(struct live *live, struct live_thread *thread, const struct 
                     const struct recipe_registers *start);
 bool live_wrong_begin(struct trace_source *source);
 bool live_wrong_step(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
+bool live_wrong_mark(struct trace_source *source, unsigned number);
+bool live_wrong_back(struct trace_source *source, unsigned number);
 
 /* live_outside.c: after exec, is the thread's program followed or does it run outside the count;
  * the end of one outside; one stop of it. */

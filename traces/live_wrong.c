@@ -158,3 +158,23 @@ bool live_wrong_step(struct trace_source *source, uint64_t ip, struct trace_wron
     wrong_path_step(live->wrong, ip, &entry->op, &entry->recipe, out);
     return true;
 }
+
+bool live_wrong_mark(struct trace_source *source, unsigned number)
+{
+    struct live *live = (struct live *)source;
+
+    if (!live->wrong_thread || !wrong_path_mark(live->wrong, number))
+        return false;
+    live->wrong_float_due_at[number] = live->wrong_float_due;
+    return true;
+}
+
+bool live_wrong_back(struct trace_source *source, unsigned number)
+{
+    struct live *live = (struct live *)source;
+
+    if (!live->wrong_thread || !wrong_path_back(live->wrong, number))
+        return false;
+    live->wrong_float_due = live->wrong_float_due_at[number];
+    return true;
+}

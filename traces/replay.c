@@ -351,6 +351,20 @@ static bool replay_wrong_step(struct trace_source *source, uint64_t ip,
     return true;
 }
 
+static bool replay_wrong_mark(struct trace_source *source, unsigned number)
+{
+    struct replay *replay = replay_of(source);
+
+    return replay->on_wrong_path && wrong_path_mark(replay->wrong, number);
+}
+
+static bool replay_wrong_back(struct trace_source *source, unsigned number)
+{
+    struct replay *replay = replay_of(source);
+
+    return replay->on_wrong_path && wrong_path_back(replay->wrong, number);
+}
+
 static const struct trace_object *replay_objects(const struct trace_source *source, size_t *count)
 {
     const struct replay *replay = (const struct replay *)source;
@@ -439,6 +453,8 @@ static const struct trace_source_ops replay_ops = {
     .functions = replay_functions,
     .wrong_begin = replay_wrong_begin,
     .wrong_step = replay_wrong_step,
+    .wrong_mark = replay_wrong_mark,
+    .wrong_back = replay_wrong_back,
     .share_done = replay_share_done,
     .interrupt = replay_interrupt,
     .close = replay_close,

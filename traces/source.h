@@ -187,6 +187,8 @@ struct trace_source_ops {
     /* NULL where wrong paths have no values */
     bool (*wrong_begin)(struct trace_source *source);
     bool (*wrong_step)(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
+    bool (*wrong_mark)(struct trace_source *source, unsigned number);
+    bool (*wrong_back)(struct trace_source *source, unsigned number);
     /* NULL where nothing can be left out */
     enum trace_result (*run_natively)(struct trace_source *source, const uint64_t *stops,
                                       size_t count);
@@ -280,6 +282,20 @@ static inline bool trace_source_wrong_step(struct trace_source *source, uint64_t
                                            struct trace_wrong_step *out)
 {
     return source->ops->wrong_step && source->ops->wrong_step(source, ip, out);
+}
+
+/* The path may come back to where it is now: mark NUMBER, counted from 0; those from NUMBER on that
+ * were made before are forgotten. False: no more are kept, or there is no path. */
+static inline bool trace_source_wrong_mark(struct trace_source *source, unsigned number)
+{
+    return source->ops->wrong_mark && source->ops->wrong_mark(source, number);
+}
+
+/* The path goes on from where mark NUMBER was made; it is forgotten with those above it. False:
+ * there is none. */
+static inline bool trace_source_wrong_back(struct trace_source *source, unsigned number)
+{
+    return source->ops->wrong_back && source->ops->wrong_back(source, number);
 }
 
 /*

@@ -66,6 +66,7 @@ void wrong_path_begin(struct wrong_path *path, const struct interpret_state *sta
     path->pages = 0;
     path->unknown_count = 0;
     path->all_memory_unknown = false;
+    path->marks = 0;
 }
 
 /* ---- unknown bytes -----------------------------------------------------------------------------
@@ -186,6 +187,85 @@ static bool depends_on_unknown(const struct wrong_path *path, const struct recip
     return false;
 }
 
+/* ---- marks -------------------------------------------------------------------------------------
+ */
+
+/* What the next step overwrites from ADDRESS to END is kept for the way back. */
+static void keep_overwritten(struct wrong_path *path, uint64_t address, uint64_t end)
+{
+    struct interpret_memory *memory = path->machine.memory;
+
+    while (address < end) {
+        uint64_t page_end = (address | (INTERPRET_PAGE_BYTES - 1)) + 1;
+        uint64_t size = (end < page_end ? end : page_end) - address;
+        struct wrong_piece *piece = &path->journal[path->journal_count];
+        if (path->journal_count == WRONG_PATH_JOURNAL) {
+            for (unsigned i = 0; i < path->marks; i++)
+                path->mark[i].memory_lost = true;
+            return;
+        }
+        piece->size = (uint32_t)(size < sizeof piece->bytes ? size : sizeof piece->bytes);
+        piece->address = address;
+        if (interpret_load_bytes(memory, address, piece->bytes, piece->size))
+            path->journal_count++; /* else nobody can write there either */
+        address += piece->size;
+    }
+}
+
+static void keep_what_is_written(struct wrong_path *path, const struct recipe *recipe,
+                                 const struct trace_wrong_step *step, uint32_t count)
+{
+    for (unsigned i = 0; i < step->access_count; i++) {
+        struct wrong_place span;
+        if (!step->access[i].write || (step->unknown >> i & 1))
+            continue;
+        span = span_of(path, recipe, &step->access[i], count);
+        keep_overwritten(path, span.address, span.end);
+    }
+}
+
+bool wrong_path_mark(struct wrong_path *path, unsigned number)
+{
+    struct wrong_mark *mark;
+
+    if (number >= WRONG_PATH_MARKS || number > path->marks)
+        return false;
+    mark = &path->mark[number];
+    if (number == 0)
+        path->journal_count = 0;
+    path->marks = number + 1;
+    mark->state = path->machine.state;
+    mark->unknown = path->unknown;
+    mark->journal = path->journal_count;
+    mark->memory_lost = false;
+    mark->all_memory_unknown = path->all_memory_unknown;
+    mark->unknown_count = path->unknown_count;
+    memcpy(mark->unknown_place, path->unknown_place,
+           path->unknown_count * sizeof path->unknown_place[0]);
+    return true;
+}
+
+bool wrong_path_back(struct wrong_path *path, unsigned number)
+{
+    const struct wrong_mark *mark;
+
+    if (number >= path->marks)
+        return false;
+    mark = &path->mark[number];
+    while (path->journal_count > mark->journal) {
+        const struct wrong_piece *piece = &path->journal[--path->journal_count];
+        interpret_store_bytes(path->machine.memory, piece->address, piece->bytes, piece->size);
+    }
+    path->marks = number;
+    path->machine.state = mark->state;
+    path->unknown = mark->unknown;
+    path->all_memory_unknown = mark->all_memory_unknown || mark->memory_lost;
+    path->unknown_count = mark->unknown_count;
+    memcpy(path->unknown_place, mark->unknown_place,
+           mark->unknown_count * sizeof mark->unknown_place[0]);
+    return true;
+}
+
 /* ---- one instruction ---------------------------------------------------------------------------
  */
 
@@ -282,8 +362,13 @@ void wrong_path_step(struct wrong_path *path, uint64_t ip, const struct interpre
     machine->state.registers.ip = ip;
     fill_in(path, recipe, out);
     out->repetitions = count;
-    if (depends_on_unknown(path, recipe, out, count) ||
-        !interpret_step(machine, op, recipe, access, &access_count)) {
+    if (depends_on_unknown(path, recipe, out, count)) {
+        result_unknown(path, recipe, count, count_known, out);
+        return;
+    }
+    if (path->marks)
+        keep_what_is_written(path, recipe, out, count);
+    if (!interpret_step(machine, op, recipe, access, &access_count)) {
         result_unknown(path, recipe, count, count_known, out);
         return;
     }

@@ -307,6 +307,46 @@ static void with_all_known_it_is_the_interpreter(void **state)
     assert_true(compared > CASES / 8);
 }
 
+/* Whatever an instruction does behind a mark, going back takes it back. */
+static void going_back_takes_everything_back(void **state)
+{
+    static struct outcome nothing;
+    struct world *world = *state;
+    uint64_t random = 0x2545f4914f6cdd1du;
+    uint8_t now[ORACLE_DATA_BYTES];
+
+    for (unsigned i = 0; i < CASES / 4; i++) {
+        const struct oracle_form *form = &oracle_forms[i % oracle_form_count];
+        const struct oracle_state before = oracle_generate(form, world->mode == RECIPE_64, &random);
+        struct wrong_path *path = world->path;
+        effect_set unknown = i % 2 ? choose_unknown(world) : 0;
+
+        load_case(world, &before);
+        if (!run_case(world, &before, unknown,
+                      &nothing)) /* a place unknown, another line of code */
+            continue;
+        nothing.state = path->machine.state;
+        nothing.unknown = path->unknown;
+        nothing.places = path->unknown_count;
+        assert_true(interpret_load_bytes(path->machine.memory, ORACLE_DATA, nothing.memory,
+                                         ORACLE_DATA_BYTES));
+        assert_true(wrong_path_mark(path, 0));
+        step_over(world, before.code, before.length);
+        assert_true(wrong_path_mark(path, 1));
+        step_over(world, before.code, before.length);
+        assert_true(wrong_path_back(path, i % 3 ? 0 : 1));
+        if (i % 3 == 0)
+            assert_true(wrong_path_back(path, 0));
+        assert_int_equal(path->marks, 0);
+        assert_memory_equal(&path->machine.state, &nothing.state, sizeof nothing.state);
+        assert_true(path->unknown == nothing.unknown);
+        assert_int_equal(path->unknown_count, nothing.places);
+        assert_true(
+            interpret_load_bytes(path->machine.memory, ORACLE_DATA, now, ORACLE_DATA_BYTES));
+        assert_memory_equal(now, nothing.memory, ORACLE_DATA_BYTES);
+    }
+}
+
 /* ---- single cases ------------------------------------------------------------------------------
  */
 
@@ -445,6 +485,46 @@ static void a_string_instruction_of_unknown_data_still_moves_its_pointers(void *
     assert_int_equal(world->path->unknown_place[0].end - world->path->unknown_place[0].address, 16);
 }
 
+static void marks_are_a_stack(void **state)
+{
+    struct world *world = *state;
+
+    begin(world, 0);
+    assert_false(wrong_path_back(world->path, 0));
+    assert_false(wrong_path_mark(world->path, 1));
+    for (unsigned i = 0; i < WRONG_PATH_MARKS; i++) {
+        assert_true(wrong_path_mark(world->path, i));
+        STEP(world, "\x41"); /* inc ecx */
+    }
+    assert_false(wrong_path_mark(world->path, WRONG_PATH_MARKS));
+    assert_true(wrong_path_back(world->path, 3));
+    assert_int_equal(gpr_of(world)[GPR_CX], world->state.registers.gpr[GPR_CX] + 3);
+    assert_false(wrong_path_back(world->path, 3));
+    assert_true(wrong_path_mark(world->path, 3));
+    begin(world, 0);
+    assert_false(wrong_path_back(world->path, 0));
+}
+
+/* A path that overwrote more than is kept knows nothing of memory when it comes back. */
+static void memory_is_unknown_when_the_journal_was_too_small(void **state)
+{
+    struct world *world = *state;
+    uint32_t most = WRONG_PATH_JOURNAL * WRONG_PATH_KEPT / 4;
+
+    for (unsigned more = 0; more < 2; more++) {
+        world->state.registers.gpr[GPR_DI] = ORACLE_DATA & ~UINT64_C(4095);
+        world->state.registers.gpr[GPR_SI] = ORACLE_DATA;
+        world->state.registers.gpr[GPR_CX] = most + more;
+        begin(world, 0);
+        assert_true(wrong_path_mark(world->path, 0));
+        STEP(world, "\xf3\xab"); /* rep stosd */
+        assert_int_equal(world->path->unknown_count, 0);
+        assert_true(wrong_path_back(world->path, 0));
+        STEP(world, "\x8b\x06"); /* mov eax, [esi] */
+        assert_true(world->path->unknown == (more ? EFFECT_GPR(GPR_AX) : 0));
+    }
+}
+
 /* ---- live programs -----------------------------------------------------------------------------
  */
 
@@ -581,12 +661,20 @@ static unsigned same_path(struct trace_source *one, struct trace_source *other,
                           const struct trace_instruction *now)
 {
     struct trace_wrong_step step[2];
-    uint64_t ip = now->ip + now->length;
+    uint64_t ip = now->ip + now->length, marked = 0;
     bool begun = trace_source_wrong_begin(one), more;
     unsigned steps = 0;
 
     assert_int_equal(begun, trace_source_wrong_begin(other));
     for (more = begun; more && steps < AHEAD; steps++) {
+        if (steps == AHEAD / 4) {
+            assert_true(trace_source_wrong_mark(one, 0) && trace_source_wrong_mark(other, 0));
+            marked = ip;
+        }
+        if (steps == AHEAD * 3 / 4) {
+            assert_true(trace_source_wrong_back(one, 0) && trace_source_wrong_back(other, 0));
+            ip = marked;
+        }
         more = trace_source_wrong_step(one, ip, &step[0]);
         assert_int_equal(more, trace_source_wrong_step(other, ip, &step[1]));
         if (!more)
@@ -640,6 +728,7 @@ int main(void)
         TEST(what_is_known_owes_nothing_to_what_is_not),
         TEST(in_64_bit_mode_too),
         TEST(with_all_known_it_is_the_interpreter),
+        TEST(going_back_takes_everything_back),
         TEST(a_store_is_seen_by_the_path_alone),
         TEST(memory_that_is_not_there_gives_an_unknown_address_to_the_next_load),
         TEST(an_unknown_value_stays_so_in_memory_until_overwritten),
@@ -647,6 +736,8 @@ int main(void)
         TEST(bytes_that_were_other_before_are_taken_back),
         TEST(pages_beyond_the_limit_are_unknown),
         TEST(a_string_instruction_of_unknown_data_still_moves_its_pointers),
+        TEST(marks_are_a_stack),
+        TEST(memory_is_unknown_when_the_journal_was_too_small),
         cmocka_unit_test(behind_every_branch_a_path_begins_where_the_program_is),
         cmocka_unit_test(a_path_changes_nothing),
         cmocka_unit_test(a_replay_knows_what_the_live_run_knew),
