@@ -91,8 +91,7 @@ void throw_out(struct nb_machine *m, struct lp *lp, uint32_t last)
     collect_refetch(lp, last);
     empty_back_end(m, lp);
     repair_past(m, lp);
-    lp->misprediction = lp->have_saved = false;
-    lp->resolve_at = NB_NEVER;
+    turns_forget(lp);
     lp->dyn_retired = lp->dyn_fetched;
 }
 

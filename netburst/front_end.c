@@ -8,11 +8,10 @@
  * there until the branch resolves: those instructions are bogus, their uops run and retire as
  * bogus. The input executes them on the side, with the values the branch left, so that their loads
  * and stores have addresses and do to TLBs, caches and bus what they do on the part; where a value
- * is not known the access takes the time of a hit and touches nothing. Branches on a wrong path are
- * followed as predicted: their own mispredictions do not redirect it (model choice: it needs the
- * state behind each of them, and the path is soon dropped). After a far transfer, a serializing
- * instruction or an interruption of the stream the front end waits until all has retired. A wrong
- * path ends at such an instruction or where the code is not known.
+ * is not known the access takes the time of a hit and touches nothing. A branch on a wrong path
+ * that finds itself mispredicted sends fetch to where its own values lead (turn.c). After a far
+ * transfer, a serializing instruction or an interruption of the stream the front end waits until
+ * all has retired. A wrong path ends at such an instruction or where the code is not known.
  *
  * With two logical processors trace cache, microcode ROM and decoder serve one of them a clock, in
  * turn (Marr 2002; that all three keep to the same turn is a model choice).
@@ -245,6 +244,12 @@ static unsigned memory_uops(const struct nb_code *code)
     return n;
 }
 
+static bool may_be_mispredicted(const struct nb_code *code)
+{
+    return code->branch == NB_BRANCH_CONDITIONAL || code->branch == NB_BRANCH_RETURN ||
+           code->branch == NB_BRANCH_INDIRECT_JUMP || code->branch == NB_BRANCH_INDIRECT_CALL;
+}
+
 /* What D, on a wrong path, does to memory. */
 static void execute_wrong(struct lp *lp, struct dyn *d)
 {
@@ -259,6 +264,10 @@ static void execute_wrong(struct lp *lp, struct dyn *d)
         lp->stats.wrong_path_unknown += accesses;
     }
     d->reads = count_reads(&d->in);
+    if (may_be_mispredicted(d->code)) {
+        lp->stats.wrong_path_branches++;
+        lp->stats.wrong_path_unknown_branches += !(d->in.flags & NB_INSTRUCTION_NEXT_KNOWN);
+    }
 }
 
 static enum fetch_result fetch_wrong(struct nb_machine *m, struct lp *lp)
@@ -279,11 +288,21 @@ static enum fetch_result fetch_wrong(struct nb_machine *m, struct lp *lp)
     return FETCHED;
 }
 
+/* Instructions that were fetched and never allocated are in the ring until a younger one retires;
+ * with nothing in the pipeline none of them is needed. */
+static bool forget_dropped(struct lp *lp)
+{
+    if (!lp_drained(lp))
+        return false;
+    lp->dyn_retired = lp->dyn_fetched;
+    return true;
+}
+
 /* The next instruction of the path the front end is on becomes the one being fetched. */
 enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp)
 {
     struct front_end *fe = &lp->fe;
-    if (lp->dyn_fetched - lp->dyn_retired >= NB_DYN_RING - 1)
+    if (lp->dyn_fetched - lp->dyn_retired >= NB_DYN_RING - 1 && !forget_dropped(lp))
         return FETCH_WAIT;
     if ((fe->wrong_path ? fetch_wrong(m, lp) : fetch_right(m, lp)) == FETCH_WAIT)
         return FETCH_WAIT;
@@ -311,18 +330,6 @@ static bool stream_ends(const struct dyn *d, uint64_t after)
     return code->branch == NB_BRANCH_NONE && d->in.next_ip != after;
 }
 
-/* The right path leaves the predicted one behind D. */
-static void go_wrong(struct lp *lp, struct dyn *d)
-{
-    d->mispredicted = true;
-    lp->misprediction = true;
-    lp->misprediction_dyn = lp->fe.dyn;
-    lp->resolve_at = NB_NEVER;
-    lp->fe.wrong_path = true;
-    lp->wrong_values =
-        lp->input.wrong_begin && lp->input.wrong_begin(lp->input.context, d->in.serial);
-}
-
 static void predict(struct nb_machine *m, struct lp *lp, struct dyn *d, uint64_t after)
 {
     struct front_end *fe = &lp->fe;
@@ -336,7 +343,11 @@ static void predict(struct nb_machine *m, struct lp *lp, struct dyn *d, uint64_t
         if (d->ends_stream)
             d->taken = predicted != after;
         else if (predicted != d->in.next_ip)
-            go_wrong(lp, d);
+            turn_right_path(lp, d);
+    } else if (d->in.flags & NB_INSTRUCTION_NEXT_KNOWN) {
+        d->taken = d->in.next_ip != after;
+        if (predicted != d->in.next_ip && !d->ends_stream)
+            turn_wrong_path(lp, d);
     }
     fe->ip = predicted;
     if (fe->mode == FE_BUILD && !known && predicted != after)

@@ -13,35 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The mispredicted branch's outcome reaches the front end. */
-static void resolve_misprediction(struct nb_machine *m, struct lp *lp)
-{
-    const struct dyn *d = dyn_at(lp, lp->misprediction_dyn);
-    lp->misprediction = false;
-    lp->resolve_at = NB_NEVER;
-    lp->past.history = d->history;
-    predict_follow(m, lp, d->code, d->taken);
-    lp->past.return_top = d->return_top;
-    rename_restore(lp);
-    fe_restart(m, lp, d->in.next_ip, d->in.process);
-    m->active = true;
-}
-
-static void resolve_cycle(struct nb_machine *m)
-{
-    for (unsigned i = 0; i < m->lps; i++)
-        if (m->lp[i].resolve_at <= m->now)
-            resolve_misprediction(m, &m->lp[i]);
-}
-
-static nb_clock next_resolve(const struct nb_machine *m)
-{
-    nb_clock next = NB_NEVER;
-    for (unsigned i = 0; i < m->lps; i++)
-        next = min64(next, m->lp[i].resolve_at);
-    return next;
-}
-
 /* One core clock; the next one in which something can happen. */
 static nb_clock clock_cycle(struct nb_machine *m)
 {
@@ -49,14 +20,13 @@ static nb_clock clock_cycle(struct nb_machine *m)
     halt_cycle(m);
     nb_clock next = min64(bus_cycle(m), interrupts_cycle(m));
     next = min64(next, agent_cycle(m));
-    resolve_cycle(m);
+    next = min64(next, turn_cycle(m));
     next = min64(next, retire_cycle(m));
     next = min64(next, store_cycle(m));
     next = min64(next, dispatch_cycle(m));
     next = min64(next, schedule_cycle(m));
     next = min64(next, allocate_cycle(m));
     next = min64(next, fe_cycle(m));
-    next = min64(next, next_resolve(m));
     return m->active ? m->now + 1 : max64(next, m->now + 1);
 }
 

@@ -16,6 +16,7 @@
 #define NB_WHEEL_TICKS 4096u /* how far ahead the wheel looks; later events go round again */
 #define NB_REQUESTS    4u    /* interrupts outstanding */
 #define NB_FLOW_UOPS   8u
+#define NB_TURNS       8u /* mispredicted branches outstanding: model choice, unpublished */
 
 /* How much of each buffer one logical processor may hold at present. */
 struct limits {
@@ -57,9 +58,6 @@ struct lp {
     /* renamer */
     uint64_t rat[NB_REGISTERS + 8]; /* sequence number of the last writer; 0: committed */
     uint8_t x87_top;
-    uint64_t saved_rat[NB_REGISTERS + 8];
-    uint8_t saved_x87_top;
-    bool have_saved;
     uint32_t loads_in_flight;
     bool stall_posted;
     nb_clock allocate_next; /* after a PAUSE: nothing is allocated before */
@@ -69,11 +67,18 @@ struct lp {
     uint64_t rob_head, rob_tail;
     struct queue memory_queue, general_queue;
 
-    /* the one mispredicted right-path branch that has been fetched and not resolved */
-    bool misprediction;
-    uint32_t misprediction_dyn;
-    bool wrong_values; /* the input executes the wrong path: its addresses are known */
-    nb_clock resolve_at;
+    /* Mispredicted branches that have been fetched and not resolved, oldest first: the first is the
+     * right path's, the others are on the wrong path. */
+    struct turn {
+        uint32_t dyn;
+        bool have_table; /* the renamer's table behind it has been saved */
+        uint8_t x87_top;
+        nb_clock resolve_at;
+        uint64_t rat[NB_REGISTERS + 8];
+    } turn[NB_TURNS];
+    unsigned turns;
+    nb_clock resolve_at; /* the earliest of the turns' */
+    bool wrong_values;   /* the input executes the wrong path: its addresses are known */
 
     struct store store[NB_STORES]; /* ring: [store_head, store_tail) in use, oldest first */
     uint64_t store_head, store_tail;
@@ -305,8 +310,15 @@ void lp_privilege(struct nb_machine *m, struct lp *lp, bool kernel);
 
 /* rename.c */
 nb_clock allocate_cycle(struct nb_machine *m);
-void rename_restore(struct lp *lp);
 void registers_release(struct nb_machine *m, const struct nb_uop *uop);
+
+/* turn.c: mispredicted branches from fetch to the front end's new start */
+void turn_right_path(struct lp *lp, struct dyn *d);
+void turn_wrong_path(struct lp *lp, struct dyn *d);
+void turn_allocated(struct lp *lp, uint32_t dyn);
+void turn_executed(struct lp *lp, uint32_t dyn, nb_clock resolve_at);
+void turns_forget(struct lp *lp);
+nb_clock turn_cycle(struct nb_machine *m);
 
 /* schedule.c */
 nb_clock schedule_cycle(struct nb_machine *m);

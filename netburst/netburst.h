@@ -66,7 +66,8 @@ enum {
     NB_INSTRUCTION_KERNEL = 8,       /* executes at CPL 0; else CPL 3 */
     NB_INSTRUCTION_HANDLER_END = 16, /* the IRET that ends an interrupt's or fault's handler */
     NB_INSTRUCTION_64BIT = 32,       /* in 64-bit mode (EM64T) */
-    NB_INSTRUCTION_BOUNDARY = 64     /* nb_input.boundary is to be told when it begins to retire */
+    NB_INSTRUCTION_BOUNDARY = 64,    /* nb_input.boundary is to be told when it begins to retire */
+    NB_INSTRUCTION_NEXT_KNOWN = 128  /* wrong paths: next_ip is where the path's values lead */
 };
 /* x87_assist's sub-events by their bits, and operands SSE needs help with. */
 enum {
@@ -132,9 +133,14 @@ struct nb_input {
      * knows them (then none of the path's addresses are known). It ends with the next call of
      * next(). NULL: never known. */
     bool (*wrong_begin)(void *context, uint64_t serial);
-    /* Executes the instruction at IP on the path: its accesses and repetitions, in *OUT. False when
-     * they are not known. */
+    /* Executes the instruction at IP on the path: its accesses and repetitions, and where it leads
+     * as far as that is known, in *OUT. False when they are not known. */
     bool (*wrong_step)(void *context, uint64_t ip, struct nb_instruction *out);
+    /* Keeps the state of the path behind the last step as mark NUMBER; the marks from NUMBER on
+     * that there are already are forgotten. Back: the path goes on from that mark, which is
+     * forgotten with those above it. False where that cannot be; NULL: never. */
+    bool (*wrong_mark)(void *context, unsigned number);
+    bool (*wrong_back)(void *context, unsigned number);
 };
 
 /* Statistics: what the simulator knows of itself, beyond the counters. S(name, unit, text) */

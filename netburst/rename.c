@@ -6,16 +6,14 @@
  * The register alias table maps each logical register to the uop that writes it last; partial
  * registers are the whole register (Agner 5.8). x87 registers are renamed through the top of stack.
  * When the front end has gone down a wrong path the table is saved behind the mispredicted branch
- * and restored when that resolves; the bogus uops themselves stay and are cancelled at retirement
- * (Agner 3.4).
+ * and restored when that resolves (turn.c); the bogus uops themselves stay and are cancelled at
+ * retirement (Agner 3.4).
  *
  * With two logical processors allocation serves one a clock, in turn; each has its half of the
  * buffers and queues, the registers are shared (Marr 2002). A PAUSE keeps the next uops of its
  * logical processor out for `pause_clocks`, in which the other one has the allocator to itself.
  */
 #include "machine.h"
-
-#include <string.h>
 
 #define X87_REGISTERS 8u
 
@@ -166,23 +164,6 @@ static void x87_after(struct lp *lp, const struct nb_code *code)
     lp->x87_top = (uint8_t)((lp->x87_top + pops) & (X87_REGISTERS - 1));
 }
 
-static void save_table(struct lp *lp)
-{
-    memcpy(lp->saved_rat, lp->rat, sizeof lp->rat);
-    lp->saved_x87_top = lp->x87_top;
-    lp->have_saved = true;
-}
-
-/* The mispredicted branch resolved: rename on as if nothing had been allocated behind it. */
-void rename_restore(struct lp *lp)
-{
-    if (!lp->have_saved)
-        return;
-    memcpy(lp->rat, lp->saved_rat, sizeof lp->rat);
-    lp->x87_top = lp->saved_x87_top;
-    lp->have_saved = false;
-}
-
 static void front_end_tag(struct nb_machine *m, struct lp *lp, struct rob_entry *e)
 {
     if (e->uop->kind == NB_UOP_LOAD)
@@ -252,8 +233,8 @@ static void allocate(struct nb_machine *m, struct lp *lp, const struct fetched *
     x87_after(lp, d->code);
     if (d->code->flags & NB_CODE_PAUSE)
         lp->allocate_next = m->now + m->p.pause_clocks;
-    if (d->mispredicted && !d->bogus)
-        save_table(lp);
+    if (d->mispredicted)
+        turn_allocated(lp, f->dyn);
 }
 
 static void show_stall(struct nb_machine *m, struct lp *lp, bool stores)

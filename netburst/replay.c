@@ -225,9 +225,8 @@ static void settle(struct nb_machine *m, struct rob_entry *e, nb_tick pass)
     e->complete = (e->valid + 1) / 2 + m->p.execute_stages + 1;
     if (e->uop->kind == NB_UOP_STORE_DATA && e->buffer >= lp->store_head)
         store_at(lp, e->buffer)->data_tick = pass;
-    if (e->uop->kind == NB_UOP_BRANCH && lp->misprediction && e->dyn == lp->misprediction_dyn &&
-        e->last)
-        lp->resolve_at = resolve_clock(m, pass);
+    if (e->uop->kind == NB_UOP_BRANCH && lp->turns && e->last)
+        turn_executed(lp, e->dyn, resolve_clock(m, pass));
     tell_validity(m, e);
 }
 

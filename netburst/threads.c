@@ -182,7 +182,7 @@ void lp_reset(struct nb_machine *m, struct lp *lp)
 {
     lp->rob = &m->rob[lp->number * NB_ROB_RING];
     lp->rob_head = lp->rob_tail = 1; /* 0 means "no writer in flight" */
-    lp->resolve_at = NB_NEVER;
+    turns_forget(lp);
     lp->halted = lp->number > 0; /* as if it waited for its SIPI, until its input has work */
     p4pmu_active(m->pmu, lp->number, !lp->halted);
     p4pmu_runs_at(m->pmu, lp->number, lp->halted ? 0 : lp->who & 3u);

@@ -226,8 +226,26 @@ static bool wrong_step(void *context, uint64_t ip, struct nb_instruction *out)
     out->access_count = step.access_count;
     out->unknown = step.unknown;
     out->unmapped = step.unmapped;
+    if (step.next_known) {
+        out->next_ip = step.next_ip;
+        out->flags |= NB_INSTRUCTION_NEXT_KNOWN;
+    }
     copy_accesses(step.access, step.access_count, out);
     return true;
+}
+
+static bool wrong_mark(void *context, unsigned number)
+{
+    const struct feed *feed = context;
+    return feed->bench->on_wrong_path[feed->bench->spread ? 0 : feed->lp] == feed &&
+           trace_source_wrong_mark(feed->source, number);
+}
+
+static bool wrong_back(void *context, unsigned number)
+{
+    const struct feed *feed = context;
+    return feed->bench->on_wrong_path[feed->bench->spread ? 0 : feed->lp] == feed &&
+           trace_source_wrong_back(feed->source, number);
 }
 
 static void boundary(void *context)
@@ -337,6 +355,8 @@ static bool build(struct sim_bench *bench, const struct sim_model *model, unsign
             .boundary = boundary,
             .wrong_begin = wrong_begin,
             .wrong_step = wrong_step,
+            .wrong_mark = wrong_mark,
+            .wrong_back = wrong_back,
             .interrupt = interrupt,
             .precise = precise,
             .branch = branch,
