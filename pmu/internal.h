@@ -108,6 +108,7 @@ struct p4pmu {
     unsigned ds_requests;  /* logical processors a DS threshold asks for */
     unsigned ds_suspended; /* logical processors */
     uint64_t request_clock[2];
+    uint64_t accepted_request[2]; /* of the request accepted last, the clock it came up in */
     uint32_t lvt[2];
     struct p4pmu_memory memory;
 

@@ -75,10 +75,16 @@ uint64_t p4pmu_interrupt_clock(const struct p4pmu *pmu, unsigned lp)
     return pmu->request_clock[lp & (p4pmu_lps(pmu) - 1)];
 }
 
+uint64_t p4pmu_accepted_clock(const struct p4pmu *pmu, unsigned lp)
+{
+    return pmu->accepted_request[lp & (p4pmu_lps(pmu) - 1)];
+}
+
 uint32_t p4pmu_accept(struct p4pmu *pmu, unsigned lp)
 {
     lp &= p4pmu_lps(pmu) - 1;
     uint32_t entry = pmu->lvt[lp];
+    pmu->accepted_request[lp] = pmu->request_clock[lp];
     pmu->lvt[lp] |= LVT_MASK;
     p4pmu_drop_request(pmu, lp);
     return entry;

@@ -245,6 +245,8 @@ bool p4pmu_interrupt(const struct p4pmu *pmu, unsigned lp);
 /* The clock at whose end the request came up that stands now (for latencies); 0 when none stands.
  */
 uint64_t p4pmu_interrupt_clock(const struct p4pmu *pmu, unsigned lp);
+/* The same of the request that was accepted last. */
+uint64_t p4pmu_accepted_clock(const struct p4pmu *pmu, unsigned lp);
 /* LP takes the interrupt: gives the vector table entry that says how, and sets its mask bit, as the
  * local APIC does (SDM3 18.15.5.8). */
 uint32_t p4pmu_accept(struct p4pmu *pmu, unsigned lp);

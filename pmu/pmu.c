@@ -83,6 +83,7 @@ void p4pmu_reset(struct p4pmu *pmu)
     pmu->user = pmu->told = 0;
     pmu->asleep = pmu->resample = false;
     memset(pmu->request_clock, 0, sizeof pmu->request_clock);
+    memset(pmu->accepted_request, 0, sizeof pmu->accepted_request);
     pmu->requests = pmu->ds_requests = pmu->ds_suspended = 0;
     for (int lp = 0; lp < 2; lp++) {
         pmu->cpl[lp] = 0;

@@ -109,7 +109,7 @@ const char *kernel_routine_text(enum kernel_routine routine);
 struct kernel_frame {
     size_t row, return_row;
     uint32_t esp;
-    uint16_t process;
+    uint16_t process, thread;
     bool handler, acted; /* the row's action has been done */
     unsigned vector;
     uint64_t fault_address, resume_ip;

@@ -49,7 +49,7 @@ struct sampler {
     struct sampler_note *notes[SAMPLER_LPS];
     struct sampler_snapshot *snapshots[SAMPLER_LPS];
     struct sampler_queue *pebs[SAMPLER_LPS], *branches[SAMPLER_LPS];
-    uint64_t interrupted[SAMPLER_LPS]; /* serial + 1 of the instruction the routine interrupted */
+    uint64_t interrupted[SAMPLER_LPS]; /* serial + 1 of the instruction the routine came before */
     /* whose memory a DS area outside the kernel's lies in; sampling_memory.c */
     struct trace_source *source[SAMPLER_LPS];
     uint16_t process_bit[SAMPLER_LPS]; /* in the machine's process numbers, not in the source's */
@@ -72,9 +72,9 @@ bool sampler_registers(const struct sampler *sampler, unsigned lp, uint64_t seri
                        struct p4pmu_pebs_registers *out);
 void sampler_give(struct sampler *sampler, struct sim_sample *sample);
 
-/* sampling_service.c: the service routine begins before BEFORE (NULL: the program has ended). */
+/* sampling_service.c: the service routine begins before the instruction with the serial BEFORE. */
 void sampler_interrupt(struct sampler *sampler, unsigned lp, struct kernel_frame *frame,
-                       const struct nb_instruction *before);
+                       uint64_t before);
 void sampler_act(void *sampler, unsigned lp, enum kernel_action action, struct kernel_frame *frame);
 
 /* sampling_ds.c */

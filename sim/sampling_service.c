@@ -9,14 +9,13 @@
 
 enum { MSR_DEBUGCTL = 0x1D9 };
 
-void sampler_interrupt(struct sampler *s, unsigned lp, struct kernel_frame *frame,
-                       const struct nb_instruction *before)
+void sampler_interrupt(struct sampler *s, unsigned lp, struct kernel_frame *frame, uint64_t before)
 {
-    uint64_t asked = p4pmu_interrupt_clock(s->pmu, lp);
+    uint64_t asked = p4pmu_accepted_clock(s->pmu, lp);
     s->totals.interrupts++;
     if (asked)
         s->totals.request_clocks += p4pmu_now(s->pmu) - asked;
-    s->interrupted[lp] = before ? before->serial + 1 : 0;
+    s->interrupted[lp] = before + 1;
     frame->counters = s->options.count;
     frame->trace = s->options.branches || s->options.last_branches;
     frame->ds = sampler_pebs_counter(s, lp) != P4PMU_NONE || s->options.branches;
@@ -63,7 +62,7 @@ static void tell_truth(struct sampler *s, unsigned lp, struct sim_sample *sample
         return;
     sample->truth_known = true;
     sample->truth_ip = note->ip;
-    if (here && !((here - 1) & SAMPLER_HANDLER) && !((origin - 1) & SAMPLER_HANDLER)) {
+    if (!((here - 1) & SAMPLER_HANDLER) && !((origin - 1) & SAMPLER_HANDLER)) {
         sample->skid_known = true;
         sample->skid_instructions = (int64_t)(here - origin);
     }
@@ -79,13 +78,11 @@ static void record(struct sampler *s, unsigned lp, struct kernel_frame *frame)
                                 .clock = p4pmu_now(s->pmu),
                                 .ip = frame->resume_ip};
     uint64_t here = s->interrupted[lp];
-    const struct sampler_note *note = here ? sampler_find(s, lp, here - 1) : NULL;
-    if (note) {
-        sample.thread = note->thread;
-        sample.cpl = note->process == NB_PROCESS_KERNEL ? 0 : 3;
-        sample.registers_known = s->options.registers && sample.cpl &&
-                                 sampler_registers(s, lp, here - 1, &sample.registers);
-    }
+    const struct sampler_note *note = sampler_find(s, lp, here - 1);
+    sample.cpl = (here - 1) & SAMPLER_HANDLER ? 0 : 3;
+    sample.thread = note && sample.cpl ? note->thread : frame->thread; /* NULL: not fetched yet */
+    sample.registers_known =
+        s->options.registers && sample.cpl && sampler_registers(s, lp, here - 1, &sample.registers);
     tell_truth(s, lp, &sample);
     if (s->options.last_branches)
         last_branches(s, lp, &sample);

@@ -90,6 +90,8 @@ static bool registers_before(struct system *s, uint64_t ip, struct p4pmu_pebs_re
 void system_pass(struct system *s, const struct trace_instruction *in, struct nb_instruction *out)
 {
     s->process = out->process;
+    s->thread = in->thread;
+    s->next_serial = out->serial + 1;
     s->next_ip = in->next_ip;
     if (s->options.on) {
         meet_page_faults(s, out);
@@ -144,11 +146,13 @@ uint64_t system_interrupt(struct system *s, const struct nb_interrupt *taken)
         process = s->kernel.frame[s->kernel.depth - 1].process;
     else if (taken->before && taken->before->process != NB_PROCESS_KERNEL)
         process = taken->before->process;
+    uint64_t next = s->kernel.depth ? SAMPLER_HANDLER | s->kernel_serial : s->next_serial;
     struct kernel_frame *frame = kernel_enter(&s->kernel, routine, process, taken->ip);
+    frame->thread = s->thread;
     if (routine == KERNEL_PAGE_FAULT)
         frame->fault_address = fault_address(s, taken->before);
     else if (routine == KERNEL_PMI)
-        sampler_interrupt(s->sampler, s->lp, frame, taken->before);
+        sampler_interrupt(s->sampler, s->lp, frame, taken->before ? taken->before->serial : next);
     else
         next_tick(s);
     return routine_address(routine);

@@ -23,9 +23,10 @@ struct system {
     unsigned lp;
     uint64_t kernel_serial; /* instructions of the kernel given */
     /* the last instruction of the program */
-    uint16_t process;
+    uint16_t process, thread;
     uint64_t next_ip;
-    bool call_due; /* it was a system call */
+    uint64_t next_serial; /* of the program's next */
+    bool call_due;        /* it was a system call */
     unsigned call_number;
     uint64_t timer_period, timer_next; /* clocks */
     struct {

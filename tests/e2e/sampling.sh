@@ -51,6 +51,7 @@ for name in precise imprecise; do
 done
 same "precise samples elsewhere" "$(report precise --by instruction | grep -vc 'missing+.*mov eax, dword ptr \[eax\]')" 0
 same "interrupt samples on the load" "$(report imprecise --by function | grep -c '"missing ')" 0
+same "interrupt samples of user code, by function" "$(report imprecise --by function | cut -d '"' -f 2)" "after  (l1_miss)"
 same "precise skid" "$(report precise --by skid | cut -d , -f 3)" '"+0"'
 
 # the skid of the interrupt: behind the load, never before it, and explained: the interrupt comes with the
@@ -115,6 +116,7 @@ expect 3 "No such file" "$P4SIM" report "$work/nothing"
 expect 3 "not a file of samples" "$P4SIM" report "$program"
 expect 2 "no event 'cycles'" "$P4SIM" report -e cycles "$work/precise"
 expect 3 "no function 'nobody'" "$P4SIM" annotate "$work/precise" nobody
+expect 2 "--range is for --by range" "$P4SIM" report --by line --range a=0x1000-0x2000 "$work/precise"
 expect 2 "needs a --range" "$P4SIM" report --by range "$work/precise"
 
 # ---- a file cut short is read up to there; a damaged one is not

@@ -88,6 +88,7 @@ static int take_by(struct report_options *options, const char *text)
         if (strcmp(text, report_key_title((enum report_key)i)) != 0)
             continue;
         options->by = (enum report_key)i;
+        options->by_given = true;
         return GO_ON;
     }
     return complain(EXIT_USAGE, "report",
@@ -115,7 +116,6 @@ static int take_range(struct report_options *options, const char *text)
     if (options->range_count == REPORT_RANGES)
         return complain(EXIT_USAGE, "report", "more than %d ranges", REPORT_RANGES);
     options->range[options->range_count++] = range;
-    options->by = REPORT_BY_RANGE;
     return GO_ON;
 }
 
@@ -203,6 +203,11 @@ static int check_options(struct report_options *options, int argc, char **argv)
         return complain(EXIT_USAGE, "report",
                         "--export '%s': expected perf-script, collapsed or firefox",
                         options->export);
+    if (options->range_count && !options->by_given)
+        options->by = REPORT_BY_RANGE;
+    if (options->range_count && options->by != REPORT_BY_RANGE)
+        return complain(EXIT_USAGE, "report", "--range is for --by range, not for --by %s",
+                        report_key_title(options->by));
     if (options->by == REPORT_BY_RANGE && !options->range_count)
         return complain(EXIT_USAGE, "report", "--by range needs a --range NAME=LOW-HIGH");
     const char *dot = options->plot ? strrchr(options->plot, '.') : NULL;

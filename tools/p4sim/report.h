@@ -44,6 +44,7 @@ enum { REPORT_RANGES = 64, REPORT_INTERVALS = 50, REPORT_NAME = 640 };
 struct report_options {
     const char *path, *compare, *compare_event, *event;
     enum report_key by;
+    bool by_given;
     enum report_format format;
     enum report_sort sort;
     unsigned limit; /* rows; 0: all */

@@ -140,7 +140,7 @@ static void plot_skid(FILE *out, const struct report *report)
     head(out, report, 500);
     skid_bars(out, report, width);
     fprintf(out,
-            "set boxwidth %s\nset xrange [%.2f:%.2f]\nset yrange [0:*]\n"
+            "set boxwidth %s\nset xrange [%.2f:%.2f]\nset yrange [0:*<100]\n"
             "set ylabel 'share of the samples, %%'\nset xtics (",
             report->columns > 1 ? "0.4" : "0.8", -1.5, (double)reach / (double)width + 1.5);
     for (int64_t at = 0; at <= reach; at += step)
@@ -160,7 +160,7 @@ static void plot_time(FILE *out, const struct report *report)
     for (unsigned c = 0; c < report->columns; c++) {
         fprintf(out, "$column%u << EOD\n", c);
         for (size_t i = 0; i < report->tally.count; i++)
-            fprintf(out, "%" PRIu64 " %" PRIu64 "\n", report->tally.row[i].order,
+            fprintf(out, "%" PRIu64 ".5 %" PRIu64 "\n", report->tally.row[i].order,
                     report->tally.row[i].count[c]);
         fputs("EOD\n", out);
     }
