@@ -99,7 +99,7 @@ enum { EVENTS_MAX = 8 };
 
 struct machine_counts {
     uint64_t event[EVENTS_MAX];
-    struct nb_stats stats;
+    struct nb_stats stats, of[2]; /* of the machine, and of each logical processor */
 };
 
 static void plan_events(const struct sim_model *model, const char *const *events,
@@ -117,31 +117,49 @@ static void plan_events(const struct sim_model *model, const char *const *events
         fail_msg("%s", conflict.text);
 }
 
-static struct machine_counts run(const char *model_name, const char *path,
-                                 const char *const *events)
+static void program_and_run(const struct sim_model *model, struct sim_bench *bench,
+                            const char *const *events, struct machine_counts *counts)
 {
     static struct sim_plan plan;
+    char error[512];
+    plan_events(model, events, &plan);
+    assert_true(sim_program(sim_bench_pmu(bench), &plan, error));
+    assert_int_equal(sim_bench_run(bench, &(struct sim_run_options){0}), SIM_STOP_END);
+    for (size_t i = 0; events[i]; i++)
+        assert_true(sim_read(sim_bench_pmu(bench), &plan.slots[i], &counts->event[i], error));
+    counts->stats = *sim_bench_stats(bench);
+    for (unsigned lp = 0; lp < sim_bench_lps(bench); lp++)
+        counts->of[lp] = *sim_bench_lp_stats(bench, lp);
+}
+
+/* COUNT recordings, one on each logical processor. */
+static struct machine_counts run_on(const char *model_name, const char *const *paths,
+                                    unsigned count, const char *const *events)
+{
     struct machine_counts counts = {0};
+    struct trace_source *sources[2];
     struct sim_model model;
     char error[512];
     int status;
     if (!sim_model_load(model_name, &model, error))
         fail_msg("%s", error);
-    struct trace_source *source = trace_open_file(path, error, &status);
-    if (!source)
-        fail_msg("%s", error);
-    struct sim_bench *bench = sim_bench_new(&model, source, error);
+    for (unsigned i = 0; i < count; i++)
+        if (!(sources[i] = trace_open_file(paths[i], error, &status)))
+            fail_msg("%s", error);
+    struct sim_bench *bench = sim_bench_new_on(&model, sources, count, count, error);
     assert_non_null(bench);
-    plan_events(&model, events, &plan);
-    assert_true(sim_program(sim_bench_pmu(bench), &plan, error));
-    assert_int_equal(sim_bench_run(bench, &(struct sim_run_options){0}), SIM_STOP_END);
-    for (size_t i = 0; events[i]; i++)
-        assert_true(sim_read(sim_bench_pmu(bench), &plan.slots[i], &counts.event[i], error));
-    counts.stats = *sim_bench_stats(bench);
+    program_and_run(&model, bench, events, &counts);
     sim_bench_free(bench);
-    trace_source_close(source);
+    for (unsigned i = 0; i < count; i++)
+        trace_source_close(sources[i]);
     sim_model_free(&model);
     return counts;
+}
+
+static struct machine_counts run(const char *model_name, const char *path,
+                                 const char *const *events)
+{
+    return run_on(model_name, &path, 1, events);
 }
 
 /* ---- the comparisons ---------------------------------------------------------------------------
@@ -195,6 +213,60 @@ static void check_sums(const char *name, const char *model, const char *path)
           m.event[3] + m.event[4] + m.stats.flushed_uops);
 }
 
+/* Two programs side by side: the sums hold for each logical processor by itself. */
+static void check_pair_uops(const char *name, const char *model, const char *const *paths)
+{
+    static const char *const events[] = {
+        "uop_queue_writes:FROM_TC_BUILD+FROM_TC_DELIVER+FROM_ROM:t0",
+        "uop_queue_writes:FROM_TC_BUILD+FROM_TC_DELIVER+FROM_ROM:t1",
+        "uops_retired:NBOGUS+BOGUS:t0",
+        "uops_retired:NBOGUS+BOGUS:t1",
+        "branch_retired:MMNP+MMNM+MMTP+MMTM:t0",
+        "branch_retired:MMNP+MMNM+MMTP+MMTM:t1",
+        NULL};
+    struct machine_counts m = run_on(model, paths, 2, events);
+    for (unsigned lp = 0; lp < 2; lp++) {
+        struct stream_counts s = count_stream(paths[lp]);
+        agree(name, "uops written, and retired or flushed", m.event[lp],
+              m.event[2 + lp] + m.of[lp].flushed_uops);
+        agree(name, "uops that left the reorder buffer", m.event[2 + lp],
+              m.of[lp].uops + m.of[lp].bogus_uops);
+        agree(name, "instructions", m.of[lp].instructions, s.instructions);
+        agree(name, "branches", m.event[4 + lp], s.branches);
+    }
+}
+
+static void check_pair_clocks(const char *name, const char *model, const char *const *paths)
+{
+    static const char *const events[] = {"TC_deliver_mode:DD+DB+DI+BD+BB+BI+ID+IB",
+                                         "global_power_events:RUNNING:t0",
+                                         "global_power_events:RUNNING:t1", NULL};
+    static const char *const mispredicted[] = {
+        "branch_retired:MMNM+MMTM:t0", "branch_retired:MMNM+MMTM:t1",
+        "mispred_branch_retired:NBOGUS:t0", "mispred_branch_retired:NBOGUS:t1", NULL};
+    struct machine_counts m = run_on(model, paths, 2, events),
+                          b = run_on(model, paths, 2, mispredicted);
+    agree(name, "TC_deliver_mode and clocks", m.event[0], m.stats.clocks);
+    for (unsigned lp = 0; lp < 2; lp++) {
+        agree(name, "clocks running and halted", m.event[1 + lp] + m.of[lp].halted_clocks,
+              m.stats.clocks);
+        agree(name, "mispredicted branches", b.event[lp], b.event[2 + lp]);
+        agree(name, "mispredicted branches of the machine", b.event[lp],
+              b.of[lp].mispredicted_branches);
+    }
+}
+
+static void check_pair(const char *model, const char *first, const char *second)
+{
+    char path[2][4096], name[200];
+    const char *const paths[2] = {path[0], path[1]};
+    snprintf(path[0], sizeof path[0], SAMPLES "/%s.p4t", first);
+    snprintf(path[1], sizeof path[1], SAMPLES "/%s.p4t", second);
+    snprintf(name, sizeof name, "%s and %s on %s", first, second, model);
+    check_pair_uops(name, model, paths);
+    check_pair_clocks(name, model, paths);
+}
+
 static void every_program(const char *model, const char *const *programs,
                           void (*check)(const char *, const char *, const char *))
 {
@@ -224,11 +296,32 @@ static void sums_that_must_agree_do(void **state)
     every_program("prescott", some, check_sums);
 }
 
+static void sums_agree_for_two_programs_side_by_side(void **state)
+{
+    (void)state;
+    check_pair("northwood-ht", "sort", "floats");
+    check_pair("northwood-ht", "crash", "sort");
+    check_pair("prescott-ht", "floats", "tls");
+}
+
+static void sums_agree_on_every_model(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"willamette",   "northwood-ht", "xeon",
+                                         "gallatin",     "prescott-64",  "prescott-64-ht",
+                                         "cedar-mill-ht"};
+    static const char *const one[] = {"crash", NULL};
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
+        every_program(models[i], one, check_sums);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_those_of_the_stream),
         cmocka_unit_test(sums_that_must_agree_do),
+        cmocka_unit_test(sums_agree_for_two_programs_side_by_side),
+        cmocka_unit_test(sums_agree_on_every_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
