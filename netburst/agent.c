@@ -6,8 +6,7 @@
  * its place in the in-order queue and is snooped: a modified sector of ours is driven onto the bus
  * as the answer (implicit writeback) and stays shared, or goes when the agent wants to write; a
  * write-combining buffer that owns the sector goes first. What the agent has read, our later reads
- * find shared. A load that has its data before an older one has, and whose line the agent then
- * takes away, makes a memory-ordering clear when it is about to retire (OPT-2002; MARR02).
+ * find shared. What it takes away may have been read too early (order.c).
  *
  * A request waits until the bus has an address slot for it. Not modelled: an agent that answers
  * late (BNR, retries); its own writebacks.
@@ -65,31 +64,6 @@ void agent_free(struct nb_machine *m)
     free(m->agent.holds.frame);
 }
 
-/* A load of LP that has its data although something older has not retired. */
-static void look_at_load(struct nb_machine *m, struct lp *lp, const struct rob_entry *e,
-                         uint64_t physical)
-{
-    uint64_t linear, frame;
-    struct dyn *d = dyn_at(lp, e->dyn);
-    const struct nb_access *a = uop_access(m, e, &linear);
-    if (!a || !map_find(&m->pages, page_key(d->in.process, linear), &frame))
-        return;
-    uint64_t at = (frame << 12) | (linear & 0xFFF);
-    if (sector_number(m, at) == sector_number(m, physical) ||
-        sector_number(m, at + a->size - 1) == sector_number(m, physical))
-        d->order_violated = true;
-}
-
-static void look_at_loads(struct nb_machine *m, struct lp *lp, uint64_t physical, nb_tick tick)
-{
-    for (uint64_t s = lp->rob_head; s < lp->rob_tail; s++) {
-        const struct rob_entry *e = rob_at(lp, s);
-        if (e->uop->kind == NB_UOP_LOAD && !e->bogus && e->state == ROB_DISPATCHED &&
-            e->valid <= tick && e->dyn != rob_at(lp, lp->rob_head)->dyn)
-            look_at_load(m, lp, e, physical);
-    }
-}
-
 /* Everything of ours that has the sector of PHYSICAL hears of the request; whether the answer is
  * modified data. */
 static bool snoop(struct nb_machine *m, uint64_t physical, bool invalidate, nb_tick tick)
@@ -102,8 +76,7 @@ static bool snoop(struct nb_machine *m, uint64_t physical, bool invalidate, nb_t
     struct cache_line *line = cache_find(&m->l1, physical);
     if (line)
         line->tag = NB_NEVER;
-    for (unsigned i = 0; i < m->lps; i++)
-        look_at_loads(m, &m->lp[i], physical, tick);
+    order_taken(m, physical, tick);
     return modified;
 }
 

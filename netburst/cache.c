@@ -50,6 +50,16 @@ struct cache_line *cache_find(struct cache *c, uint64_t address)
     return NULL;
 }
 
+/* The same without marking it. */
+struct cache_line *cache_look(struct cache *c, uint64_t address)
+{
+    struct cache_line *set = set_of(c, address);
+    for (uint32_t way = 0; way < c->ways; way++)
+        if (set[way].tag == address >> c->line_bits)
+            return &set[way];
+    return NULL;
+}
+
 /* The line that ADDRESS would replace: an empty one, else the least recently used. */
 struct cache_line *cache_victim(struct cache *c, uint64_t address)
 {

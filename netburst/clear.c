@@ -1,6 +1,6 @@
 /*
  * Machine clears: everything younger than an instruction is thrown out and fetched again. Causes:
- * a load that another agent's write has overtaken (agent.c), and self-modifying code: a store into
+ * a load that somebody else's write has overtaken (order.c), and self-modifying code: a store into
  * a 1 KB block from which code has been executed also empties the trace cache (OPT-2002).
  * machine_clear CLEAR counts `clear_clocks` of each (model choice: "part of the clocks"). Not
  * modelled: a fetch close to data being written.

@@ -198,6 +198,7 @@ static nb_tick l1_miss(struct nb_machine *m, struct rob_entry *e, uint64_t linea
         line = cache_victim(&m->l1, physical);
     cache_claim(&m->l1, line, physical);
     line->state[0] = MESI_S;
+    line->readers = (uint8_t)(1u << e->lp);
     line->ready[0] = there;
     line->alias = alias;
     return replay_pass(m, tick, usable(m, there), loop);
@@ -208,7 +209,9 @@ static nb_tick l1_miss(struct nb_machine *m, struct rob_entry *e, uint64_t linea
 static nb_tick l1_read(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
                        uint64_t physical, nb_tick tick, nb_tick loop, nb_tick *again)
 {
-    const struct cache_line *line = cache_find(&m->l1, physical);
+    struct cache_line *line = cache_find(&m->l1, physical);
+    if (line)
+        line->readers |= (uint8_t)(1u << e->lp);
     if (line && line->ready[0] <= tick)
         return tick;
     if (!line && *free_miss_buffer(m) > tick) {

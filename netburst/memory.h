@@ -32,6 +32,7 @@ struct cache_line {
     uint64_t used;         /* age for LRU */
     uint8_t state[2];      /* per sector: enum mesi; L1 uses the first */
     nb_tick ready[2];      /* when the sector's data are there */
+    uint8_t readers;       /* L1: the logical processors that have loaded from it, a bit each */
     uint8_t prefetched[2]; /* the sector was asked for by a prefetch and not wanted since */
     uint64_t alias; /* L1: the linear address bits by which a line is found, above the offset */
 };
@@ -160,6 +161,7 @@ void agenda_add(struct nb_machine *m, unsigned who, nb_clock when, enum p4pmu_ev
                 unsigned bits, int change);
 bool cache_init(struct cache *c, uint32_t sets, uint32_t ways, uint32_t line_bytes);
 struct cache_line *cache_find(struct cache *c, uint64_t address);
+struct cache_line *cache_look(struct cache *c, uint64_t address);
 struct cache_line *cache_victim(struct cache *c, uint64_t address);
 void cache_claim(struct cache *c, struct cache_line *line, uint64_t address);
 bool tlb_init(struct tlb *t, uint32_t sets, uint32_t ways);
@@ -214,6 +216,8 @@ nb_clock agent_cycle(struct nb_machine *m);
 bool agent_holds(const struct nb_machine *m, uint64_t physical);
 void agent_loses(struct nb_machine *m, uint64_t physical);
 void agent_free(struct nb_machine *m);
+void order_taken(struct nb_machine *m, uint64_t physical, nb_tick tick);
+void order_stored(struct nb_machine *m, const struct store *s, nb_tick tick);
 bool map_add(struct nb_machine *m, struct page_map *map, uint64_t key, uint64_t value);
 bool map_find(const struct page_map *map, uint64_t key, uint64_t *value);
 

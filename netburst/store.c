@@ -254,6 +254,8 @@ static void leave(struct nb_machine *m, struct lp *lp, const struct store *s, nb
         post(m, s->who, P4PMU_EV_memory_complete, SPLIT_STORE_DONE, 1);
         interval *= 2; /* two lines, two writes */
     }
+    if (m->both)
+        order_stored(m, s, tick);
     lp->store_head++;
     m->active = true;
     m->store_next = tick + 2 * (nb_tick)interval;

@@ -298,6 +298,42 @@ static void threads_with_equal_address_bits_conflict_in_the_first_level(void **s
     assert_true(conflicts(0x100000 + 0x1400) < 10);
 }
 
+/* A thread that reads SHARED behind a load that misses, beside one that writes WRITTEN. */
+static struct run reader_and_writer(uint64_t written, uint16_t process)
+{
+    static const struct setup setups[] = {
+        {0x3CC, 0x0400080C, 12, NORMAL | 5 << 13}, /* machine_clear MOCLEAR of 0 */
+        {0x3CD, 0x04000803, 14, NORMAL | 5 << 13}, /* ... of 1 */
+    };
+    const struct item reads[] = {READ("\x8b\x03", 4, 0x400000, 4160, 0),
+                                 READ("\x8b\x0b", 4, 0x100000, 0, 0), PLAIN("\x01\xd8")};
+    const struct item writes[] = {WRITE("\x89\x03", 4, written, 0, 0), PLAIN("\xf7\xf3"),
+                                  PLAIN("\xf7\xf3"), PLAIN("\xf7\xf3")};
+    return run_pair((struct thread){.stream = body(reads, 3, 0, 300)},
+                    (struct thread){.stream = body(writes, 4, process, 300)}, setups, 2);
+}
+
+/* Loads that the other thread's stores overtake clear the pipeline of the thread that loads: the
+ * price of a spin-wait loop without PAUSE. */
+static void a_store_of_one_thread_to_what_the_other_has_read_is_a_clear(void **state)
+{
+    (void)state;
+    struct run shared = reader_and_writer(0x100000, 0), apart = reader_and_writer(0x100040, 0);
+    assert_in_range(shared.counter[12], 60, 200);
+    assert_int_equal(shared.counter[14], 0);
+    assert_int_equal(shared.of[0].instructions, apart.of[0].instructions);
+    assert_true(shared.of[0].flushed_uops > apart.of[0].flushed_uops);
+    assert_int_equal(apart.counter[12] + apart.counter[14], 0);
+}
+
+/* Equal addresses of two address spaces are different memory. */
+static void address_spaces_do_not_disturb_each_other(void **state)
+{
+    (void)state;
+    struct run run = reader_and_writer(0x100000, 1);
+    assert_int_equal(run.counter[12] + run.counter[14], 0);
+}
+
 static uint64_t with_neighbour(struct item item)
 {
     const struct item items[] = {PLAIN("\x01\xd8"), PLAIN("\x01\xd9"), PLAIN("\x01\xda"),
@@ -369,6 +405,8 @@ int main(void)
         cmocka_unit_test(two_threads_that_fill_the_machine_take_twice_the_time),
         cmocka_unit_test(buffers_are_halved_while_both_are_active),
         cmocka_unit_test(threads_with_equal_address_bits_conflict_in_the_first_level),
+        cmocka_unit_test(a_store_of_one_thread_to_what_the_other_has_read_is_a_clear),
+        cmocka_unit_test(address_spaces_do_not_disturb_each_other),
         cmocka_unit_test(a_pause_leaves_the_machine_to_the_other_thread),
         cmocka_unit_test(counters_can_ask_how_many_are_active),
         cmocka_unit_test(a_stuck_machine_says_what_each_logical_processor_waits_for),
