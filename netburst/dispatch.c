@@ -24,8 +24,10 @@ static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tic
 {
     struct rob_entry *e = &m->rob[s->entry[slot]];
     scheduler_remove(m, s, slot);
-    if (e->uop->unit != NB_UNIT_NONE)
-        *unit_free(m, e) = unit_start(*unit_free(m, e), tick) + e->uop->busy;
+    if (e->uop->unit != NB_UNIT_NONE) {
+        nb_tick *free = &m->unit_free[s->unit[slot]];
+        *free = unit_start(*free, tick) + e->uop->busy;
+    }
     replay_first_pass(m, e, tick);
 }
 
@@ -82,7 +84,7 @@ static nb_tick next_of(const struct nb_machine *m, const struct scheduler *s, ui
 static nb_tick next_dispatch(const struct nb_machine *m)
 {
     const struct scheduler *memory = &m->scheduler[NB_SCHED_MEMORY];
-    uint16_t addresses = memory->store_addresses, others = (uint16_t)~addresses;
+    uint16_t addresses = memory->allows[PICK_STORE_ADDRESS], others = (uint16_t)~addresses;
     nb_tick next = next_of(m, memory, others, PORT_LOAD);
     next = min64(next, next_of(m, memory, addresses, PORT_STORE_ADDRESS));
     next = min64(next, next_of(m, &m->scheduler[NB_SCHED_FAST0], 0xFFFF, PORT_0));
@@ -94,6 +96,7 @@ static nb_tick next_dispatch(const struct nb_machine *m)
 nb_clock dispatch_cycle(struct nb_machine *m)
 {
     nb_tick tick = 2 * m->now;
+    replay_turn(m, tick);
     replay_look_again(m, tick);
     dispatch_shared(m, NB_SCHED_FAST0, NB_SCHED_FP_MOVE, tick, PORT_0);
     dispatch_shared(m, NB_SCHED_FAST1, NB_SCHED_SLOW, tick, PORT_1);

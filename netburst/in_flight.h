@@ -72,11 +72,13 @@ struct rob_entry {
     uint8_t execution_tags;
     uint8_t sources;                 /* in-flight producers */
     uint64_t source[NB_UOP_SOURCES]; /* their sequence numbers */
-    nb_tick ready;                   /* earliest dispatch that the promises allow */
-    nb_tick dispatched;              /* first dispatch */
-    nb_tick promise;                 /* when consumers are told the result comes */
-    nb_tick valid;                   /* when it really is there; NB_NEVER: not known yet */
-    nb_clock complete;               /* when it can retire; NB_NEVER: not known yet */
+    nb_tick
+        ready; /* earliest dispatch that the promises allow; of candidates the scheduler has it */
+    uint8_t phase;      /* of its replay loop: its dispatch slot */
+    nb_tick dispatched; /* first dispatch */
+    nb_tick promise;    /* when consumers are told the result comes */
+    nb_tick valid;      /* when it really is there; NB_NEVER: not known yet */
+    nb_clock complete;  /* when it can retire; NB_NEVER: not known yet */
     /* Consumers to tell: until the first dispatch those that need the promise, afterwards those
      * that went round a replay loop and need to know when the result is really there. Encoded index
      * into the machine's rob * NB_UOP_SOURCES + source slot + 1; 0 ends the list. */
@@ -93,16 +95,25 @@ struct queue {
     nb_clock eligible[NB_QUEUE_RING];
 };
 
+/* What a port may take from a scheduler. */
+enum pick { PICK_ANY, PICK_ALU, PICK_LOAD, PICK_STORE_ADDRESS, PICKS };
+
+/* Each port looks for a uop in each clock, so what that needs to know of a slot's uop is kept here,
+ * in masks and short arrays, and not read from the uop. Masks have a bit for each slot; besides
+ * `occupied` they say nothing of slots that are free. */
 struct scheduler {
-    uint16_t occupied;        /* slots in use */
-    uint8_t held[NB_LPS];     /* slots in use by each logical processor */
-    uint16_t candidates;      /* slots whose producers have all dispatched */
-    uint16_t slots;           /* mask of the slots it has */
-    uint16_t store_addresses; /* slots that hold a store's address uop */
-    bool waits_for_order;     /* a fence or locked access among the candidates */
-    nb_tick earliest[2];      /* no candidate is ready before this tick; store addresses apart */
-    uint16_t entry[16];       /* indices into the machine's rob */
+    uint16_t slots;         /* it has */
+    uint16_t occupied;      /* in use */
+    uint16_t candidates;    /* producers have all dispatched */
+    uint16_t ordered;       /* fences and locked accesses */
+    uint16_t settled;       /* no source goes round a replay loop any more */
+    uint16_t allows[PICKS]; /* uops that a port may take by this pick */
+    uint8_t held[NB_LPS];   /* slots in use by each logical processor */
+    nb_tick earliest[2];    /* no candidate is ready before this tick; store addresses apart */
+    nb_tick ready[16];      /* of candidates: earliest dispatch that the promises allow */
     uint64_t age[16];
+    uint16_t entry[16]; /* indices into the machine's rob */
+    uint8_t unit[16];   /* indices into its unit_free */
 };
 
 #endif

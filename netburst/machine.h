@@ -159,7 +159,10 @@ struct nb_machine {
     nb_tick unit_free[NB_UNITS + NB_LPS - 1]; /* the last unit is one for each logical processor */
     nb_tick port_closed[NB_PORTS]; /* replaying uops have all slots of a port before this tick */
     nb_tick loop_busy[NB_PORTS][2]
-                     [2 * 64];      /* loop kind, phase: dispatch slots taken up to this tick */
+                     [2 * 64]; /* loop kind, phase: dispatch slots taken up to this tick */
+    uint32_t loop[2];          /* ticks of a turn of each kind of loop */
+    uint32_t phase[2];         /* of each kind at PHASE_TICK */
+    nb_tick phase_tick;
     uint16_t wheel[NB_WHEEL_TICKS]; /* uops to look at again, by tick, index + 1 */
     uint64_t wheel_map[NB_WHEEL_TICKS / 64];
     uint32_t wheel_count;
@@ -235,14 +238,6 @@ static inline bool is_oldest(const struct nb_machine *m, const struct rob_entry 
 static inline struct store *store_at(struct lp *lp, uint64_t position)
 {
     return &lp->store[position & (NB_STORES - 1)];
-}
-
-/* When the unit E needs is free. The microcode sequencer has a place for each logical processor
- * (Marr 2002), and so has the unit that stands for it. */
-static inline nb_tick *unit_free(struct nb_machine *m, const struct rob_entry *e)
-{
-    unsigned unit = e->uop->unit;
-    return &m->unit_free[unit == NB_UNIT_FLOW ? unit + e->lp : unit];
 }
 
 /* A stage that serves one logical processor a clock: they take turns, and one that does nothing
@@ -323,11 +318,18 @@ nb_clock turn_cycle(struct nb_machine *m);
 /* schedule.c */
 nb_clock schedule_cycle(struct nb_machine *m);
 void scheduler_wake(struct nb_machine *m, struct rob_entry *e);
-/* What a port may take from a scheduler. */
-enum pick { PICK_ANY, PICK_ALU, PICK_LOAD, PICK_STORE_ADDRESS };
-int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick);
+int scheduler_search(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick);
 void scheduler_remove(struct nb_machine *m, struct scheduler *s, int slot);
 void schedule_forget(struct nb_machine *m, struct lp *lp);
+
+/* The slot of the oldest uop that PICK allows and that can dispatch at TICK, or -1. Most often
+ * there is none, and the scheduler knows without a search. */
+static inline int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick,
+                                 enum pick pick)
+{
+    bool due = s->earliest[pick == PICK_STORE_ADDRESS] <= tick || (s->ordered & s->candidates);
+    return s->candidates && due ? scheduler_search(m, s, tick, pick) : -1;
+}
 
 /* dispatch.c, replay.c */
 nb_clock dispatch_cycle(struct nb_machine *m);
@@ -337,7 +339,9 @@ void replay_forget(struct nb_machine *m, const struct lp *lp);
 nb_tick replay_next(const struct nb_machine *m, nb_tick after);
 nb_tick replay_pass(const struct nb_machine *m, nb_tick first, nb_tick wanted, nb_tick loop);
 nb_tick crossing(const struct nb_uop *producer, const struct nb_uop *consumer);
-nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick);
+nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick,
+                       bool *settled);
+void replay_turn(struct nb_machine *m, nb_tick tick);
 bool replay_slot_taken(struct nb_machine *m, enum port port, nb_tick tick);
 nb_tick replay_slot_free(struct nb_machine *m, enum port port, nb_tick tick);
 

@@ -30,15 +30,37 @@
 
 #include <string.h>
 
-static nb_tick loop_ticks(const struct nb_machine *m, const struct nb_uop *uop)
-{
-    bool slow = uop->scheduler == NB_SCHED_SLOW || uop->scheduler == NB_SCHED_FP_MOVE;
-    return 2 * (nb_tick)(slow ? m->p.replay_loop_slow : m->p.replay_loop_fast);
-}
-
 static unsigned loop_kind(const struct nb_uop *uop)
 {
     return uop->scheduler == NB_SCHED_SLOW || uop->scheduler == NB_SCHED_FP_MOVE;
+}
+
+static nb_tick loop_ticks(const struct nb_machine *m, const struct nb_uop *uop)
+{
+    return m->loop[loop_kind(uop)];
+}
+
+/* The loops have turned on to TICK. (Phases are followed, not computed: division is slow, and every
+ * dispatch asks for them.) */
+void replay_turn(struct nb_machine *m, nb_tick tick)
+{
+    nb_tick passed = tick - m->phase_tick;
+    m->phase_tick = tick;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        nb_tick phase = m->phase[kind] + passed;
+        if (phase >= m->loop[kind])
+            phase = phase < 2 * m->loop[kind] ? phase - m->loop[kind] : phase % m->loop[kind];
+        m->phase[kind] = (uint32_t)phase;
+    }
+}
+
+/* Of the loop of KIND at TICK, which is at most some turns ahead of the clock. */
+static uint32_t phase_at(const struct nb_machine *m, unsigned kind, nb_tick tick)
+{
+    uint32_t phase = m->phase[kind] + (uint32_t)(tick - m->phase_tick);
+    while (phase >= m->loop[kind])
+        phase -= m->loop[kind];
+    return phase;
 }
 
 static enum port port_of(const struct rob_entry *e)
@@ -56,9 +78,8 @@ static enum port port_of(const struct rob_entry *e)
 
 bool replay_slot_taken(struct nb_machine *m, enum port port, nb_tick tick)
 {
-    nb_tick fast = tick % (2 * m->p.replay_loop_fast);
-    nb_tick slow = tick % (2 * m->p.replay_loop_slow);
-    return m->loop_busy[port][0][fast] >= tick || m->loop_busy[port][1][slow] >= tick;
+    return m->loop_busy[port][0][phase_at(m, 0, tick)] >= tick ||
+           m->loop_busy[port][1][phase_at(m, 1, tick)] >= tick;
 }
 
 /* The first tick after TICK at which PORT has a slot, as far as one turn of the longest loop tells.
@@ -78,11 +99,11 @@ nb_tick replay_slot_free(struct nb_machine *m, enum port port, nb_tick tick)
 /* E's slot of its loop is taken up to UNTIL. */
 static void take_slots(struct nb_machine *m, const struct rob_entry *e, nb_tick until)
 {
-    nb_tick loop = loop_ticks(m, e->uop);
     if (m->p.replay_queue)
         return;
-    m->loop_busy[port_of(e)][loop_kind(e->uop)][e->dispatched % loop] = until;
-    m->port_closed[port_of(e)] = 0;
+    enum port port = port_of(e);
+    m->loop_busy[port][loop_kind(e->uop)][e->phase] = until;
+    m->port_closed[port] = 0;
 }
 
 /* The first pass, of a uop that dispatched at FIRST, that is not before WANTED. */
@@ -111,19 +132,22 @@ static nb_tick result_ticks(const struct nb_machine *m, const struct nb_uop *uop
 }
 
 /* The first tick from TICK on that is in step with the passes of E's sources that are still going
- * round. */
-nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick)
+ * round. *SETTLED: none is. */
+nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick tick, bool *settled)
 {
     struct lp *lp = lp_of(m, e);
+    *settled = true;
     if (m->p.replay_queue)
         return tick;
     for (unsigned i = 0; i < e->sources; i++) {
         if (e->source[i] < lp->rob_head)
             continue;
         const struct rob_entry *producer = rob_at(lp, e->source[i]);
-        if (producer->valid > tick)
+        if (producer->valid > tick) {
+            *settled = false;
             tick = replay_pass(m, producer->promise + crossing(producer->uop, e->uop), tick,
                                loop_ticks(m, producer->uop));
+        }
     }
     return tick;
 }
@@ -290,6 +314,7 @@ void replay_first_pass(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
     m->active = true;
     e->state = ROB_DISPATCHED;
     e->dispatched = tick;
+    e->phase = (uint8_t)phase_at(m, loop_kind(e->uop), tick);
     e->wheel_tick = 0;
     e->promise = tick + result_ticks(m, e->uop);
     tell_promise(m, e);

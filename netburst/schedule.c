@@ -44,10 +44,50 @@ void scheduler_wake(struct nb_machine *m, struct rob_entry *e)
         return;
     struct scheduler *s = &m->scheduler[e->scheduler];
     s->candidates |= (uint16_t)(1u << e->slot);
+    s->ready[e->slot] = e->ready;
     nb_tick *earliest = &s->earliest[is_store_address(e->uop)];
     *earliest = min64(*earliest, e->ready);
-    if (needs_order(e->uop))
-        s->waits_for_order = true;
+}
+
+/* The microcode sequencer has a place for each logical processor (Marr 2002), and so has the unit
+ * that stands for it. */
+static unsigned unit_of(const struct rob_entry *e)
+{
+    unsigned unit = e->uop->unit;
+    return unit == NB_UNIT_FLOW ? unit + e->lp : unit;
+}
+
+/* By which pick, besides PICK_ANY, a port may take it. */
+static enum pick pick_of(const struct nb_uop *uop)
+{
+    switch (uop->kind) {
+    case NB_UOP_ALU:
+    case NB_UOP_NOP:
+        return PICK_ALU;
+    case NB_UOP_LOAD:
+    case NB_UOP_PREFETCH:
+        return PICK_LOAD;
+    case NB_UOP_STORE_ADDRESS:
+        return PICK_STORE_ADDRESS;
+    default:
+        return PICK_ANY;
+    }
+}
+
+/* S's slot of E is E's from now on. */
+static void fill_slot(struct nb_machine *m, struct scheduler *s, const struct rob_entry *e)
+{
+    uint16_t bit = (uint16_t)(1u << e->slot), others = (uint16_t)~bit;
+    s->occupied |= bit;
+    s->settled &= others;
+    s->ordered = (uint16_t)((s->ordered & others) | (needs_order(e->uop) ? bit : 0));
+    for (unsigned pick = PICK_ALU; pick < PICKS; pick++)
+        s->allows[pick] &= others;
+    s->allows[pick_of(e->uop)] |= bit;
+    s->held[e->lp]++;
+    s->entry[e->slot] = (uint16_t)(e - m->rob);
+    s->age[e->slot] = e->age;
+    s->unit[e->slot] = (uint8_t)unit_of(e);
 }
 
 static bool enter(struct nb_machine *m, struct rob_entry *e)
@@ -61,14 +101,9 @@ static bool enter(struct nb_machine *m, struct rob_entry *e)
     e->scheduler = (uint8_t)which;
     e->state = ROB_SCHEDULED;
     e->ready = max64(e->ready, 2 * (m->now + m->p.schedule_stages));
-    s->occupied |= (uint16_t)(1u << e->slot);
-    s->held[e->lp]++;
-    if (is_store_address(e->uop))
-        s->store_addresses |= (uint16_t)(1u << e->slot);
+    fill_slot(m, s, e);
     if (is_oldest(m, e))
         open_ports(m);
-    s->entry[e->slot] = (uint16_t)(e - m->rob);
-    s->age[e->slot] = e->age;
     scheduler_wake(m, e);
     m->active = true;
     return true;
@@ -101,21 +136,6 @@ nb_clock schedule_cycle(struct nb_machine *m)
     return take_turns(m, drain_both);
 }
 
-static bool allowed(const struct nb_uop *uop, enum pick pick)
-{
-    switch (pick) {
-    case PICK_ALU:
-        return uop->kind == NB_UOP_ALU || uop->kind == NB_UOP_NOP;
-    case PICK_LOAD:
-        return uop->kind == NB_UOP_LOAD || uop->kind == NB_UOP_PREFETCH;
-    case PICK_STORE_ADDRESS:
-        return uop->kind == NB_UOP_STORE_ADDRESS;
-    case PICK_ANY:
-        break;
-    }
-    return true;
-}
-
 /* Whether everything older than E has its result, or when it will have. */
 static bool older_done(struct nb_machine *m, const struct rob_entry *e, nb_tick *done)
 {
@@ -131,53 +151,51 @@ static bool older_done(struct nb_machine *m, const struct rob_entry *e, nb_tick 
 
 /* A locked access waits until it is the oldest, a fence until everything older has executed, both
  * until every older store has left the store buffer. */
-static bool in_order(struct nb_machine *m, struct rob_entry *e)
+static bool in_order(struct nb_machine *m, struct scheduler *s, int slot)
 {
+    const struct rob_entry *e = &m->rob[s->entry[slot]];
     if (!stores_drained(lp_of(m, e), e))
         return false;
-    return e->uop->kind == NB_UOP_FENCE ? older_done(m, e, &e->ready) : is_oldest(m, e);
+    return e->uop->kind == NB_UOP_FENCE ? older_done(m, e, &s->ready[slot]) : is_oldest(m, e);
 }
 
-/* When E may dispatch as far as its sources and its unit tell; a uop that could go at TICK must be
- * in step with sources that still go round. */
-static nb_tick dispatchable(struct nb_machine *m, struct rob_entry *e, nb_tick tick, enum pick pick)
+/* The uop in SLOT could go at TICK: when it does, in step with sources that still go round. */
+static nb_tick in_step(struct nb_machine *m, struct scheduler *s, int slot, nb_tick tick)
 {
-    nb_tick ready = max64(e->ready, *unit_free(m, e));
-    if (ready > tick || !allowed(e->uop, pick))
-        return ready;
-    nb_tick step = replay_in_step(m, e, tick);
+    if (s->settled >> slot & 1)
+        return tick;
+    bool settled;
+    nb_tick step = replay_in_step(m, &m->rob[s->entry[slot]], tick, &settled);
+    s->settled |= (uint16_t)((unsigned)settled << slot);
     if (step > tick)
-        e->ready = step;
+        s->ready[slot] = step;
     return step;
 }
 
-/* The slot of the oldest uop that can dispatch at TICK, or -1. */
-int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick)
+int scheduler_search(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick)
 {
-    if (!s->candidates || (s->earliest[pick == PICK_STORE_ADDRESS] > tick && !s->waits_for_order))
-        return -1;
+    bool addresses = pick == PICK_STORE_ADDRESS;
+    uint16_t allowed = s->allows[pick];
+    nb_tick earliest = NB_NEVER;
+    uint64_t best_age = NB_NEVER;
     int best = -1;
-    nb_tick earliest[2] = {NB_NEVER, NB_NEVER};
-    bool order = false;
-    for (unsigned left = s->candidates; left; left &= left - 1) {
+    for (unsigned left =
+             s->candidates & (unsigned)(addresses ? allowed : ~s->allows[PICK_STORE_ADDRESS]);
+         left; left &= left - 1) {
         int slot = __builtin_ctz(left);
-        struct rob_entry *e = &m->rob[s->entry[slot]];
-        if (needs_order(e->uop)) {
-            order = true;
-            if (!in_order(m, e))
-                continue;
-        }
-        nb_tick ready = dispatchable(m, e, tick, pick);
-        nb_tick *kind = &earliest[is_store_address(e->uop)];
-        *kind = min64(*kind, ready);
-        if (ready > tick || !allowed(e->uop, pick))
+        if ((s->ordered >> slot & 1) && !in_order(m, s, slot))
             continue;
-        if (best < 0 || s->age[slot] < s->age[best])
-            best = slot;
+        nb_tick ready = max64(s->ready[slot], m->unit_free[s->unit[slot]]);
+        if (ready <= tick && (allowed >> slot & 1)) {
+            ready = in_step(m, s, slot, tick);
+            if (ready <= tick && s->age[slot] < best_age) {
+                best = slot;
+                best_age = s->age[slot];
+            }
+        }
+        earliest = min64(earliest, ready);
     }
-    s->earliest[0] = earliest[0];
-    s->earliest[1] = earliest[1];
-    s->waits_for_order = order;
+    s->earliest[addresses] = earliest;
     return best;
 }
 
@@ -185,9 +203,8 @@ void scheduler_remove(struct nb_machine *m, struct scheduler *s, int slot)
 {
     uint16_t others = (uint16_t)(0xFFFFu ^ (1u << slot));
     s->occupied &= others;
-    s->held[m->rob[s->entry[slot]].lp]--;
     s->candidates &= others;
-    s->store_addresses &= others;
+    s->held[m->rob[s->entry[slot]].lp]--;
 }
 
 /* The uops of LP are thrown out. */
@@ -202,9 +219,7 @@ void schedule_forget(struct nb_machine *m, struct lp *lp)
             if (m->rob[s->entry[slot]].lp == lp->number)
                 scheduler_remove(m, s, slot);
         }
-        if (!s->candidates) {
+        if (!s->candidates)
             s->earliest[0] = s->earliest[1] = NB_NEVER;
-            s->waits_for_order = false;
-        }
     }
 }
