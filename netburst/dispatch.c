@@ -48,10 +48,10 @@ static void dispatch_shared(struct nb_machine *m, enum nb_scheduler fast, enum n
                             nb_tick tick, enum port port)
 {
     struct scheduler *a = &m->scheduler[fast], *b = &m->scheduler[other];
-    if (m->port_closed[port] > tick)
+    if (!(m->due.ripe[fast] | m->due.ripe[other]) || m->port_closed[port] > tick)
         return;
-    int from_a = scheduler_peek(m, a, tick, PICK_ANY);
-    int from_b = scheduler_peek(m, b, tick, PICK_ANY);
+    int from_a = scheduler_oldest(m, fast, tick, PICK_ANY);
+    int from_b = scheduler_oldest(m, other, tick, PICK_ANY);
     if (from_a < 0 && from_b < 0)
         return;
     bool a_goes = age_at(a, from_a) < age_at(b, from_b);
@@ -65,47 +65,48 @@ static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick 
                          enum port port, enum pick pick)
 {
     struct scheduler *s = &m->scheduler[which];
-    if (m->port_closed[port] > tick)
+    if (!(m->due.ripe[which] & s->allows[pick]) || m->port_closed[port] > tick)
         return;
-    int slot = scheduler_peek(m, s, tick, pick);
+    int slot = scheduler_oldest(m, which, tick, pick);
     if (slot >= 0 && slot_free(m, s, slot, port, tick))
         dispatch(m, s, slot, tick);
 }
 
-/* When PORT may take one of the uops in SLOTS of S next. */
-static nb_tick next_of(const struct nb_machine *m, const struct scheduler *s, uint16_t slots,
+/* When PORT may take one of the uops in SLOTS of a scheduler next. */
+static nb_tick next_of(struct nb_machine *m, enum nb_scheduler which, uint16_t slots,
                        enum port port)
 {
-    return s->candidates & slots
-               ? max64(s->earliest[port == PORT_STORE_ADDRESS], m->port_closed[port])
-               : NB_NEVER;
+    return max64(scheduler_next(m, which, slots), m->port_closed[port]);
 }
 
-static nb_tick next_dispatch(const struct nb_machine *m)
+static nb_tick next_dispatch(struct nb_machine *m)
 {
-    const struct scheduler *memory = &m->scheduler[NB_SCHED_MEMORY];
-    uint16_t addresses = memory->allows[PICK_STORE_ADDRESS], others = (uint16_t)~addresses;
-    nb_tick next = next_of(m, memory, others, PORT_LOAD);
-    next = min64(next, next_of(m, memory, addresses, PORT_STORE_ADDRESS));
-    next = min64(next, next_of(m, &m->scheduler[NB_SCHED_FAST0], 0xFFFF, PORT_0));
-    next = min64(next, next_of(m, &m->scheduler[NB_SCHED_FP_MOVE], 0xFFFF, PORT_0));
-    next = min64(next, next_of(m, &m->scheduler[NB_SCHED_FAST1], 0xFFFF, PORT_1));
-    return min64(next, next_of(m, &m->scheduler[NB_SCHED_SLOW], 0xFFFF, PORT_1));
+    uint16_t addresses = m->scheduler[NB_SCHED_MEMORY].allows[PICK_STORE_ADDRESS];
+    nb_tick next = next_of(m, NB_SCHED_MEMORY, (uint16_t)~addresses, PORT_LOAD);
+    next = min64(next, next_of(m, NB_SCHED_MEMORY, addresses, PORT_STORE_ADDRESS));
+    next = min64(next, next_of(m, NB_SCHED_FAST0, 0xFFFF, PORT_0));
+    next = min64(next, next_of(m, NB_SCHED_FP_MOVE, 0xFFFF, PORT_0));
+    next = min64(next, next_of(m, NB_SCHED_FAST1, 0xFFFF, PORT_1));
+    return min64(next, next_of(m, NB_SCHED_SLOW, 0xFFFF, PORT_1));
 }
 
 nb_clock dispatch_cycle(struct nb_machine *m)
 {
     nb_tick tick = 2 * m->now;
     replay_turn(m, tick);
+    due_collect(m, tick);
     replay_look_again(m, tick);
     dispatch_shared(m, NB_SCHED_FAST0, NB_SCHED_FP_MOVE, tick, PORT_0);
     dispatch_shared(m, NB_SCHED_FAST1, NB_SCHED_SLOW, tick, PORT_1);
     dispatch_one(m, NB_SCHED_MEMORY, tick, PORT_LOAD, PICK_LOAD);
     dispatch_one(m, NB_SCHED_MEMORY, tick, PORT_STORE_ADDRESS, PICK_STORE_ADDRESS);
+    due_collect(m, tick + 1);
     replay_look_again(m, tick + 1);
     dispatch_one(m, NB_SCHED_FAST0, tick + 1, PORT_0, PICK_ALU);
     dispatch_one(m, NB_SCHED_FAST1, tick + 1, PORT_1, PICK_ALU);
 
+    if (m->active) /* then the next clock is looked at in any case */
+        return m->now + 1;
     nb_tick next = min64(replay_next(m, tick + 1), next_dispatch(m));
     return next == NB_NEVER ? NB_NEVER : max64(next / 2, m->now + 1);
 }

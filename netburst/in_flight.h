@@ -98,22 +98,34 @@ struct queue {
 /* What a port may take from a scheduler. */
 enum pick { PICK_ANY, PICK_ALU, PICK_LOAD, PICK_STORE_ADDRESS, PICKS };
 
-/* Each port looks for a uop in each clock, so what that needs to know of a slot's uop is kept here,
- * in masks and short arrays, and not read from the uop. Masks have a bit for each slot; besides
- * `occupied` they say nothing of slots that are free. */
+/* What ports need to know of the uops in the slots is kept here, in masks and short arrays, and not
+ * read from the uops. Masks have a bit for each slot; besides `occupied` and `candidates` they say
+ * nothing of slots that are free. */
 struct scheduler {
     uint16_t slots;         /* it has */
     uint16_t occupied;      /* in use */
-    uint16_t candidates;    /* producers have all dispatched */
+    uint16_t candidates;    /* producers have all dispatched: due.c knows when they are due */
     uint16_t ordered;       /* fences and locked accesses */
     uint16_t settled;       /* no source goes round a replay loop any more */
     uint16_t allows[PICKS]; /* uops that a port may take by this pick */
     uint8_t held[NB_LPS];   /* slots in use by each logical processor */
-    nb_tick earliest[2];    /* no candidate is ready before this tick; store addresses apart */
-    nb_tick ready[16];      /* of candidates: earliest dispatch that the promises allow */
+    nb_tick ready[16];      /* of candidates: earliest dispatch as far as is known */
     uint64_t age[16];
     uint16_t entry[16]; /* indices into the machine's rob */
     uint8_t unit[16];   /* indices into its unit_free */
+};
+
+#define NB_DUE_TICKS      64u /* bits of a word */
+#define NB_DUE_SCHEDULERS 8u  /* places for NB_SCHEDULERS: one vector */
+
+/* When candidates are due (due.c): slots of each scheduler. */
+struct due {
+    uint16_t ripe[NB_DUE_SCHEDULERS]; /* due by tick SEEN */
+    nb_tick seen;
+    uint64_t map; /* places of the ring with something in them */
+    uint16_t at[NB_DUE_TICKS][NB_DUE_SCHEDULERS];
+    uint16_t far[NB_DUE_SCHEDULERS]; /* due later than the ring reaches */
+    nb_tick far_next;                /* when the first of them is not any more */
 };
 
 #endif

@@ -154,8 +154,7 @@ enum nb_stop nb_run(struct nb_machine *m, uint64_t instructions)
 
 static void reset_state(struct nb_machine *m)
 {
-    for (unsigned i = 0; i < NB_SCHEDULERS; i++)
-        m->scheduler[i].earliest[0] = m->scheduler[i].earliest[1] = NB_NEVER;
+    m->due.far_next = NB_NEVER;
     const uint32_t sizes[NB_SCHEDULERS] = {m->p.scheduler_fast0, m->p.scheduler_fast1,
                                            m->p.scheduler_slow, m->p.scheduler_fp_move,
                                            m->p.scheduler_memory};

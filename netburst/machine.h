@@ -156,6 +156,7 @@ struct nb_machine {
     struct rob_entry rob[NB_LPS * NB_ROB_RING];
     uint64_t age; /* uops allocated */
     struct scheduler scheduler[NB_SCHEDULERS];
+    struct due due;
     nb_tick unit_free[NB_UNITS + NB_LPS - 1]; /* the last unit is one for each logical processor */
     nb_tick port_closed[NB_PORTS]; /* replaying uops have all slots of a port before this tick */
     nb_tick loop_busy[NB_PORTS][2]
@@ -318,18 +319,15 @@ nb_clock turn_cycle(struct nb_machine *m);
 /* schedule.c */
 nb_clock schedule_cycle(struct nb_machine *m);
 void scheduler_wake(struct nb_machine *m, struct rob_entry *e);
-int scheduler_search(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick);
+int scheduler_oldest(struct nb_machine *m, unsigned which, nb_tick tick, enum pick pick);
 void scheduler_remove(struct nb_machine *m, struct scheduler *s, int slot);
+nb_tick scheduler_next(struct nb_machine *m, unsigned which, uint16_t slots);
 void schedule_forget(struct nb_machine *m, struct lp *lp);
 
-/* The slot of the oldest uop that PICK allows and that can dispatch at TICK, or -1. Most often
- * there is none, and the scheduler knows without a search. */
-static inline int scheduler_peek(struct nb_machine *m, struct scheduler *s, nb_tick tick,
-                                 enum pick pick)
-{
-    bool due = s->earliest[pick == PICK_STORE_ADDRESS] <= tick || (s->ordered & s->candidates);
-    return s->candidates && due ? scheduler_search(m, s, tick, pick) : -1;
-}
+/* due.c */
+void due_file(struct nb_machine *m, unsigned which, unsigned slot);
+void due_collect(struct nb_machine *m, nb_tick tick);
+void due_forget(struct nb_machine *m, unsigned which, unsigned slot);
 
 /* dispatch.c, replay.c */
 nb_clock dispatch_cycle(struct nb_machine *m);

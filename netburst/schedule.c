@@ -28,11 +28,6 @@ static unsigned choose(const struct nb_machine *m, const struct nb_uop *uop)
                : NB_SCHED_FAST0;
 }
 
-static bool is_store_address(const struct nb_uop *uop)
-{
-    return uop->kind == NB_UOP_STORE_ADDRESS;
-}
-
 static bool needs_order(const struct nb_uop *uop)
 {
     return uop->kind == NB_UOP_FENCE || (uop->kind == NB_UOP_LOAD && (uop->flags & NB_UOP_LOCKED));
@@ -45,8 +40,7 @@ void scheduler_wake(struct nb_machine *m, struct rob_entry *e)
     struct scheduler *s = &m->scheduler[e->scheduler];
     s->candidates |= (uint16_t)(1u << e->slot);
     s->ready[e->slot] = e->ready;
-    nb_tick *earliest = &s->earliest[is_store_address(e->uop)];
-    *earliest = min64(*earliest, e->ready);
+    due_file(m, e->scheduler, e->slot);
 }
 
 /* The microcode sequencer has a place for each logical processor (Marr 2002), and so has the unit
@@ -167,44 +161,65 @@ static nb_tick in_step(struct nb_machine *m, struct scheduler *s, int slot, nb_t
     bool settled;
     nb_tick step = replay_in_step(m, &m->rob[s->entry[slot]], tick, &settled);
     s->settled |= (uint16_t)((unsigned)settled << slot);
-    if (step > tick)
-        s->ready[slot] = step;
     return step;
 }
 
-int scheduler_search(struct nb_machine *m, struct scheduler *s, nb_tick tick, enum pick pick)
+/* Whether the ripe uop in SLOT can dispatch at TICK; when not, and it is known when, it is due
+ * then.
+ */
+static bool can_dispatch(struct nb_machine *m, unsigned which, int slot, nb_tick tick)
 {
-    bool addresses = pick == PICK_STORE_ADDRESS;
-    uint16_t allowed = s->allows[pick];
-    nb_tick earliest = NB_NEVER;
-    uint64_t best_age = NB_NEVER;
-    int best = -1;
-    for (unsigned left =
-             s->candidates & (unsigned)(addresses ? allowed : ~s->allows[PICK_STORE_ADDRESS]);
-         left; left &= left - 1) {
+    struct scheduler *s = &m->scheduler[which];
+    if ((s->ordered >> slot & 1) && !in_order(m, s, slot))
+        return false;
+    nb_tick ready = max64(s->ready[slot], m->unit_free[s->unit[slot]]);
+    if (ready <= tick)
+        ready = in_step(m, s, slot, tick);
+    if (ready <= tick)
+        return true;
+    s->ready[slot] = ready;
+    m->due.ripe[which] &= (uint16_t) ~(1u << slot);
+    due_file(m, which, (unsigned)slot);
+    return false;
+}
+
+/* The slot of the oldest uop of scheduler WHICH that PICK allows and that can dispatch at TICK, or
+ * -1. */
+int scheduler_oldest(struct nb_machine *m, unsigned which, nb_tick tick, enum pick pick)
+{
+    const struct scheduler *s = &m->scheduler[which];
+    uint64_t age = NB_NEVER;
+    int oldest = -1;
+    for (unsigned left = m->due.ripe[which] & s->allows[pick]; left; left &= left - 1) {
         int slot = __builtin_ctz(left);
-        if ((s->ordered >> slot & 1) && !in_order(m, s, slot))
-            continue;
-        nb_tick ready = max64(s->ready[slot], m->unit_free[s->unit[slot]]);
-        if (ready <= tick && (allowed >> slot & 1)) {
-            ready = in_step(m, s, slot, tick);
-            if (ready <= tick && s->age[slot] < best_age) {
-                best = slot;
-                best_age = s->age[slot];
-            }
+        if (can_dispatch(m, which, slot, tick) && s->age[slot] < age) {
+            oldest = slot;
+            age = s->age[slot];
         }
-        earliest = min64(earliest, ready);
     }
-    s->earliest[addresses] = earliest;
-    return best;
+    return oldest;
 }
 
 void scheduler_remove(struct nb_machine *m, struct scheduler *s, int slot)
 {
-    uint16_t others = (uint16_t)(0xFFFFu ^ (1u << slot));
+    uint16_t others = (uint16_t) ~(1u << slot);
     s->occupied &= others;
     s->candidates &= others;
+    m->due.ripe[s - m->scheduler] &= others;
     s->held[m->rob[s->entry[slot]].lp]--;
+}
+
+/* When the first of the candidates in SLOTS can dispatch, as far as they and their units tell. */
+nb_tick scheduler_next(struct nb_machine *m, unsigned which, uint16_t slots)
+{
+    struct scheduler *s = &m->scheduler[which];
+    nb_tick next = NB_NEVER;
+    for (unsigned left = s->candidates & slots; left; left &= left - 1) {
+        int slot = __builtin_ctz(left);
+        if (!(s->ordered >> slot & 1) || in_order(m, s, slot))
+            next = min64(next, max64(s->ready[slot], m->unit_free[s->unit[slot]]));
+    }
+    return next;
 }
 
 /* The uops of LP are thrown out. */
@@ -216,10 +231,10 @@ void schedule_forget(struct nb_machine *m, struct lp *lp)
         struct scheduler *s = &m->scheduler[i];
         for (unsigned left = s->occupied; left; left &= left - 1) {
             int slot = __builtin_ctz(left);
-            if (m->rob[s->entry[slot]].lp == lp->number)
-                scheduler_remove(m, s, slot);
+            if (m->rob[s->entry[slot]].lp != lp->number)
+                continue;
+            due_forget(m, i, (unsigned)slot);
+            scheduler_remove(m, s, slot);
         }
-        if (!s->candidates)
-            s->earliest[0] = s->earliest[1] = NB_NEVER;
     }
 }

@@ -1,0 +1,85 @@
+/*
+ * When the schedulers' uops become due: a ring of ticks, and in each place of it the slots whose
+ * promised results and unit are there from that tick on.
+ *
+ * Which uop goes where is a matter of schedule.c and dispatch.c. The hardware compares every
+ * waiting uop's time in every half clock; here a uop is looked at when its time comes and as long
+ * as a port or a source keeps it from going, so that uops that only wait cost nothing. Times
+ * farther ahead than the ring are kept apart until they are not.
+ */
+#include "machine.h"
+
+static void later(struct due *due, unsigned which, uint16_t bit, nb_tick when)
+{
+    unsigned place = (unsigned)(when % NB_DUE_TICKS);
+    due->at[place][which] |= bit;
+    due->map |= UINT64_C(1) << place;
+}
+
+/* The uop in SLOT of scheduler WHICH is due at its `ready`. */
+void due_file(struct nb_machine *m, unsigned which, unsigned slot)
+{
+    struct due *due = &m->due;
+    nb_tick when = m->scheduler[which].ready[slot];
+    uint16_t bit = (uint16_t)(1u << slot);
+    if (when <= due->seen) {
+        due->ripe[which] |= bit;
+    } else if (when - due->seen < NB_DUE_TICKS) {
+        later(due, which, bit, when);
+    } else {
+        due->far[which] |= bit;
+        due->far_next = min64(due->far_next, when - (NB_DUE_TICKS - 1));
+    }
+}
+
+/* Some of those far ahead have come within the ring's reach. */
+static void file_far(struct nb_machine *m)
+{
+    m->due.far_next = NB_NEVER;
+    for (unsigned which = 0; which < NB_SCHEDULERS; which++) {
+        unsigned left = m->due.far[which];
+        m->due.far[which] = 0;
+        for (; left; left &= left - 1)
+            due_file(m, which, (unsigned)__builtin_ctz(left));
+    }
+}
+
+/* The ring's places of the ticks after SEEN, up to TICK, a bit each. */
+static uint64_t places(nb_tick seen, nb_tick tick)
+{
+    unsigned first = (unsigned)((seen + 1) % NB_DUE_TICKS);
+    nb_tick count = tick - seen;
+    if (count >= NB_DUE_TICKS)
+        return ~UINT64_C(0);
+    uint64_t ticks = (UINT64_C(1) << count) - 1;
+    return ticks << first | (first ? ticks >> (NB_DUE_TICKS - first) : 0);
+}
+
+/* TICK has come: what is due up to it is ripe. */
+void due_collect(struct nb_machine *m, nb_tick tick)
+{
+    struct due *due = &m->due;
+    uint64_t passed = due->map & places(due->seen, tick);
+    due->map ^= passed;
+    due->seen = tick;
+    for (; passed; passed &= passed - 1) {
+        uint16_t *at = due->at[__builtin_ctzll(passed)];
+        for (unsigned which = 0; which < NB_DUE_SCHEDULERS; which++) {
+            due->ripe[which] |= at[which];
+            at[which] = 0;
+        }
+    }
+    if (tick >= due->far_next)
+        file_far(m);
+}
+
+/* The uop in SLOT of scheduler WHICH is thrown out. */
+void due_forget(struct nb_machine *m, unsigned which, unsigned slot)
+{
+    struct due *due = &m->due;
+    uint16_t others = (uint16_t) ~(1u << slot);
+    due->ripe[which] &= others;
+    due->far[which] &= others;
+    for (uint64_t left = due->map; left; left &= left - 1)
+        due->at[__builtin_ctzll(left)][which] &= others;
+}
