@@ -9,6 +9,8 @@
 #include "netburst.h"
 #include "uop.h"
 
+#include <assert.h>
+
 #define NB_NEVER      UINT64_MAX
 #define NB_LPS        2u   /* logical processors */
 #define NB_ROB_RING   128u /* a power of two above the largest ROB, for each logical processor */
@@ -23,18 +25,19 @@ typedef uint64_t nb_tick;
 
 struct dyn {
     const struct nb_code *code;
-    struct nb_instruction in; /* bogus instructions have as much of it as is known */
-    uint32_t history;         /* global history before this branch */
-    uint8_t who;              /* P4PMU_WHO: its logical processor and CPL */
+    uint32_t history; /* global history before this branch */
+    uint8_t who;      /* P4PMU_WHO: its logical processor and CPL */
     bool bogus;
     bool mispredicted;
     bool taken;
-    bool order_violated; /* one of its loads read what another agent has written since */
-    bool ends_stream;    /* the stream goes elsewhere after it: interrupt, far transfer */
-    uint8_t flow;        /* enum flow: microcode that belongs to no instruction */
-    bool tagged;         /* one of its uops has the front-end tag */
-    uint8_t return_top;  /* return stack position after this instruction */
-    uint8_t reads;       /* accesses that are reads: they come first */
+    bool order_violated;      /* one of its loads read what another agent has written since */
+    bool ends_stream;         /* the stream goes elsewhere after it: interrupt, far transfer */
+    uint8_t flow;             /* enum flow: microcode that belongs to no instruction */
+    bool tagged;              /* one of its uops has the front-end tag */
+    uint8_t return_top;       /* return stack position after this instruction */
+    uint8_t reads;            /* accesses that are reads: they come first */
+    struct nb_instruction in; /* bogus instructions have as much of it as is known; last, as its
+                                 accesses are mostly unused */
 };
 
 /* ---- uops --------------------------------------------------------------------------------------
@@ -56,38 +59,41 @@ enum port { PORT_0, PORT_1, PORT_LOAD, PORT_STORE_ADDRESS, NB_PORTS };
 
 enum rob_state { ROB_WAITING, ROB_SCHEDULED, ROB_DISPATCHED };
 
+/* Two cache lines of the host, the first with what allocation and retirement need. */
 struct rob_entry {
     const struct nb_uop *uop;
     uint64_t sequence; /* among its logical processor's uops, from 1 on */
-    uint64_t age;      /* among all uops */
+    nb_clock complete; /* when it can retire; NB_NEVER: not known yet */
     uint32_t dyn;
     uint32_t element;
     uint8_t lp, who;         /* logical processor; P4PMU_WHO of its instruction */
     uint8_t state;           /* enum rob_state */
     uint8_t pending;         /* producers that have not dispatched */
     uint8_t scheduler, slot; /* where it waits */
+    uint8_t phase;           /* of its replay loop: its dispatch slot */
+    uint8_t sources;         /* in-flight producers */
     bool bogus, first, last;
     bool companion; /* the address part of a store that is one uop in the trace cache */
     bool front_end_tag, replay_tag;
     uint8_t execution_tags;
-    uint8_t sources;                 /* in-flight producers */
-    uint64_t source[NB_UOP_SOURCES]; /* their sequence numbers */
-    nb_tick
-        ready; /* earliest dispatch that the promises allow; of candidates the scheduler has it */
-    uint8_t phase;      /* of its replay loop: its dispatch slot */
-    nb_tick dispatched; /* first dispatch */
-    nb_tick promise;    /* when consumers are told the result comes */
-    nb_tick valid;      /* when it really is there; NB_NEVER: not known yet */
-    nb_clock complete;  /* when it can retire; NB_NEVER: not known yet */
     /* Consumers to tell: until the first dispatch those that need the promise, afterwards those
      * that went round a replay loop and need to know when the result is really there. Encoded index
      * into the machine's rob * NB_UOP_SOURCES + source slot + 1; 0 ends the list. */
     uint16_t waiter;
     uint16_t next_waiter[NB_UOP_SOURCES];
     uint16_t wheel_next; /* the next uop of the same wheel bucket, index + 1 */
+    uint32_t buffer;     /* position in the store buffer, its low bits */
+
+    uint32_t source[NB_UOP_SOURCES]; /* the producers' sequence numbers, their low bits */
+    uint64_t age;                    /* among all uops */
+    nb_tick
+        ready; /* earliest dispatch that the promises allow; of candidates the scheduler has it */
+    nb_tick dispatched; /* first dispatch */
+    nb_tick promise;    /* when consumers are told the result comes */
+    nb_tick valid;      /* when it really is there; NB_NEVER: not known yet */
     nb_tick wheel_tick;
-    uint64_t buffer; /* position in the store buffer */
 };
+static_assert(sizeof(struct rob_entry) == 128, "a power of two: indices are shifts, not divisions");
 
 struct queue {
     uint64_t head, tail;         /* ring positions */

@@ -236,6 +236,19 @@ static inline bool is_oldest(const struct nb_machine *m, const struct rob_entry 
     return e->sequence == m->lp[e->lp].rob_head;
 }
 
+/* Whether the uop whose sequence number has these LOW bits has not retired: no uop knows of one
+ * that is farther away. */
+static inline bool in_flight(const struct lp *lp, uint32_t low)
+{
+    return low - (uint32_t)lp->rob_head < NB_ROB_RING;
+}
+
+/* Whether the store that E is of has not left the store buffer. */
+static inline bool in_store_buffer(const struct lp *lp, const struct rob_entry *e)
+{
+    return e->buffer - (uint32_t)lp->store_head < NB_STORES;
+}
+
 static inline struct store *store_at(struct lp *lp, uint64_t position)
 {
     return &lp->store[position & (NB_STORES - 1)];

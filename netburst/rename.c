@@ -95,7 +95,7 @@ static void add_source(struct nb_machine *m, struct lp *lp, struct rob_entry *e,
 {
     struct rob_entry *producer = rob_at(lp, sequence);
     unsigned slot = e->sources++;
-    e->source[slot] = sequence;
+    e->source[slot] = (uint32_t)sequence;
     if (producer->state == ROB_DISPATCHED) {
         e->ready = max64(e->ready, producer->promise + crossing(producer->uop, e->uop));
         return;
@@ -192,24 +192,34 @@ static void enqueue(struct nb_machine *m, struct lp *lp, const struct nb_uop *uo
     q->eligible[at] = m->now + m->p.rename_stages + 1;
 }
 
+/* The rest of E, its times and lists above all, counts for nothing before it is set. */
+static void clear_entry(struct rob_entry *e)
+{
+    e->state = ROB_WAITING;
+    e->pending = e->sources = 0;
+    e->first = e->last = false;
+    e->front_end_tag = e->replay_tag = false;
+    e->execution_tags = 0;
+    e->waiter = 0;
+    e->ready = 0;
+    e->valid = e->complete = NB_NEVER;
+}
+
 static struct rob_entry *enter(struct nb_machine *m, struct lp *lp, const struct fetched *f,
-                               const struct nb_uop *uop, bool companion)
+                               const struct dyn *d, const struct nb_uop *uop, bool companion)
 {
     uint64_t sequence = lp->rob_tail++;
     struct rob_entry *e = rob_at(lp, sequence);
-    const struct dyn *d = dyn_at(lp, f->dyn);
-    *e = (struct rob_entry){.uop = uop,
-                            .sequence = sequence,
-                            .age = m->age++,
-                            .dyn = f->dyn,
-                            .element = f->element,
-                            .lp = lp->number,
-                            .who = d->who,
-                            .bogus = d->bogus,
-                            .companion = companion,
-                            .valid = NB_NEVER,
-                            .complete = NB_NEVER,
-                            .promise = NB_NEVER};
+    clear_entry(e);
+    e->uop = uop;
+    e->sequence = sequence;
+    e->age = m->age++;
+    e->dyn = f->dyn;
+    e->element = f->element;
+    e->lp = lp->number;
+    e->who = d->who;
+    e->bogus = d->bogus;
+    e->companion = companion;
     rename_sources(m, lp, e);
     rename_results(m, lp, e);
     take_buffers(lp, e);
@@ -223,8 +233,8 @@ static void allocate(struct nb_machine *m, struct lp *lp, const struct fetched *
     if (f->first)
         x87_before(lp, d->code);
     if (f->uop->address_part)
-        enter(m, lp, f, f->uop->address_part, true);
-    struct rob_entry *e = enter(m, lp, f, f->uop, false);
+        enter(m, lp, f, d, f->uop->address_part, true);
+    struct rob_entry *e = enter(m, lp, f, d, f->uop, false);
     e->first = f->first;
     e->last = f->last;
     front_end_tag(m, lp, e);

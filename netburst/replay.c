@@ -140,7 +140,7 @@ nb_tick replay_in_step(struct nb_machine *m, const struct rob_entry *e, nb_tick 
     if (m->p.replay_queue)
         return tick;
     for (unsigned i = 0; i < e->sources; i++) {
-        if (e->source[i] < lp->rob_head)
+        if (!in_flight(lp, e->source[i]))
             continue;
         const struct rob_entry *producer = rob_at(lp, e->source[i]);
         if (producer->valid > tick) {
@@ -236,7 +236,7 @@ static void settle(struct nb_machine *m, struct rob_entry *e, nb_tick pass)
 {
     struct lp *lp = lp_of(m, e);
     nb_tick loop = loop_ticks(m, e->uop);
-    uint64_t passes = (pass - e->dispatched) / loop;
+    uint64_t passes = pass == e->dispatched ? 0 : (pass - e->dispatched) / loop;
     if (m->p.replay_queue && passes)
         passes = 1;
     if (passes) {
@@ -247,7 +247,7 @@ static void settle(struct nb_machine *m, struct rob_entry *e, nb_tick pass)
     e->valid = pass + result_ticks(m, e->uop);
     m->active = true;
     e->complete = (e->valid + 1) / 2 + m->p.execute_stages + 1;
-    if (e->uop->kind == NB_UOP_STORE_DATA && e->buffer >= lp->store_head)
+    if (e->uop->kind == NB_UOP_STORE_DATA && in_store_buffer(lp, e))
         store_at(lp, e->buffer)->data_tick = pass;
     if (e->uop->kind == NB_UOP_BRANCH && lp->turns && e->last)
         turn_executed(lp, e->dyn, resolve_clock(m, pass));
@@ -261,7 +261,7 @@ static nb_tick sources_valid(struct nb_machine *m, struct rob_entry *e)
     struct lp *lp = lp_of(m, e);
     nb_tick valid = 0;
     for (unsigned i = 0; i < e->sources; i++) {
-        if (e->source[i] < lp->rob_head)
+        if (!in_flight(lp, e->source[i]))
             continue;
         struct rob_entry *producer = rob_at(lp, e->source[i]);
         if (producer->valid == NB_NEVER) {

@@ -34,10 +34,10 @@ bool store_has_entry(const struct lp *lp, uint32_t dyn, uint32_t element, const 
 void store_allocate(struct lp *lp, struct rob_entry *e)
 {
     if (store_has_entry(lp, e->dyn, e->element, e->uop)) {
-        e->buffer = lp->store_tail - 1;
+        e->buffer = (uint32_t)lp->store_tail - 1;
         return;
     }
-    e->buffer = lp->store_tail++;
+    e->buffer = (uint32_t)lp->store_tail++;
     *store_at(lp, e->buffer) =
         (struct store){.rob = e->sequence,
                        .dyn = e->dyn,
@@ -93,7 +93,7 @@ void store_address_execute(struct nb_machine *m, struct rob_entry *e, nb_tick ti
  * bogus store may at once: the end of its wrong path may have cut off its other uop. */
 void store_retire(struct lp *lp, struct rob_entry *e)
 {
-    if (e->buffer < lp->store_head)
+    if (!in_store_buffer(lp, e))
         return;
     struct store *s = store_at(lp, e->buffer);
     if (s->bogus || (s->address_tick != NB_NEVER && s->data_tick != NB_NEVER))
