@@ -7,7 +7,8 @@
  * indirect branches, calls, returns, far transfers and microcode flows, and before a conditional
  * branch too many (Agner 5.2; the last two are model choices). Traces follow the predicted path:
  * what a taken branch leads to stands behind it in the same line, the next turn of a loop too. At
- * each trace head the trace cache is looked up, a hit ends build mode.
+ * each trace head the trace cache is looked up, a hit ends build mode; not where a line is full
+ * inside an instruction (model choice: the decoder gives an instruction's uops at once).
  */
 #include "machine.h"
 
@@ -142,14 +143,17 @@ static bool ends_line(const struct nb_code *code)
     }
 }
 
-/* A line holds so many conditional branches; one more begins the next line. */
-static void before_instruction(struct nb_machine *m, struct lp *lp, const struct nb_code *code)
+/* Whether CODE must begin a line: its first uop does not fit behind what the line under
+ * construction has, or is a conditional branch too many. */
+static bool line_is_full(const struct nb_machine *m, const struct lp *lp,
+                         const struct nb_code *code)
 {
-    struct front_end *fe = &lp->fe;
-    if (code->branch != NB_BRANCH_CONDITIONAL)
-        return;
-    if (fe->build.count && fe->build_branches >= m->p.tc_line_branches)
-        line_end(m, lp);
+    const struct front_end *fe = &lp->fe;
+    uint32_t entries = code->trace_entries > code->trace_uops ? 2 : code->trace_uops ? 1 : 0;
+    if (!fe->build.count)
+        return false;
+    return fe->build.entries + entries > m->p.tc_line_uops ||
+           (code->branch == NB_BRANCH_CONDITIONAL && fe->build_branches >= m->p.tc_line_branches);
 }
 
 static void after_instruction(struct nb_machine *m, struct lp *lp, const struct nb_code *code)
@@ -160,6 +164,24 @@ static void after_instruction(struct nb_machine *m, struct lp *lp, const struct 
         line_end(m, lp);
 }
 
+/* The trace that begins where fetch is, at the instruction CODE when that has been fetched. */
+static bool head_found(struct nb_machine *m, struct lp *lp, const struct nb_code *code)
+{
+    struct front_end *fe = &lp->fe;
+    fe->lookup_due = false;
+    m->active = true;
+    if (fe->build.count)
+        return false;
+    const struct trace_line *line = tc_lookup(m, lp, fe->process, fe->ip, 0);
+    if (!line || (code && line->item[0].code != code))
+        return false;
+    fe_mode(m, lp, FE_DELIVER);
+    fe->line = line;
+    fe->item = 0;
+    fe->line_next = m->now + m->p.tc_line_clocks;
+    return true;
+}
+
 /* Decode the instruction that fetch holds: its trace uops go out at once. */
 static nb_clock decode(struct nb_machine *m, struct lp *lp)
 {
@@ -167,7 +189,11 @@ static nb_clock decode(struct nb_machine *m, struct lp *lp)
     const struct nb_code *code = dyn_at(lp, fe->dyn)->code;
     if (fe_room(m, lp) < code->trace_uops)
         return NB_NEVER; /* until the allocator makes room */
-    before_instruction(m, lp, code);
+    if (line_is_full(m, lp, code)) {
+        line_end(m, lp);
+        if (head_found(m, lp, code))
+            return deliver_cycle(m, lp);
+    }
     for (uint32_t i = (uint32_t)fe->uop; i < code->trace_uops; i++)
         line_add(m, lp, code, i);
     fe_push(m, lp, code->trace_uops - (uint32_t)fe->uop, FROM_TC_BUILD, m->p.decode_stages);
@@ -180,28 +206,11 @@ static nb_clock decode(struct nb_machine *m, struct lp *lp)
     return m->now + 1;
 }
 
-static bool head_found(struct nb_machine *m, struct lp *lp)
-{
-    struct front_end *fe = &lp->fe;
-    fe->lookup_due = false;
-    m->active = true;
-    if (fe->build.count)
-        return false;
-    const struct trace_line *line = tc_lookup(m, lp, fe->process, fe->ip, 0);
-    if (!line)
-        return false;
-    fe_mode(m, lp, FE_DELIVER);
-    fe->line = line;
-    fe->item = 0;
-    fe->line_next = m->now + m->p.tc_line_clocks;
-    return true;
-}
-
 nb_clock build_cycle(struct nb_machine *m, struct lp *lp)
 {
     struct front_end *fe = &lp->fe;
     if (!fe->has_dyn) {
-        if (fe->lookup_due && fe->ip != NB_NEVER && head_found(m, lp))
+        if (fe->lookup_due && fe->ip != NB_NEVER && head_found(m, lp, NULL))
             return deliver_cycle(m, lp);
         if (fe_fetch(m, lp) == FETCH_WAIT)
             return NB_NEVER;

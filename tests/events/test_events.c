@@ -1,7 +1,7 @@
 /*
  * Every modelled sub-event counts what a program makes it count, and nothing in a similar program:
  * the rows of events.yaml. A sub-event that is said to be modelled, wholly or partly, and lacks a
- * row fails, too.
+ * row fails, too. mechanisms.yaml shows single rules of the machine the same way.
  *
  * The programs are recorded runs beside the table; where one is missing it is assembled and run,
  * which needs ptrace.
@@ -13,27 +13,26 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static struct suite *suite;
+static struct suite *suite, *rules;
 
-static bool recorded(const struct suite_row *row)
+static bool recorded(const struct suite *s, const struct suite_row *row)
 {
     char path[4096];
-    measure_recording(suite_snippet(suite, row->snippet), EVENTS "/recordings", path);
+    measure_recording(suite_snippet(s, row->snippet), EVENTS "/recordings", path);
     return access(path, R_OK) == 0;
 }
 
-static void rows_count_what_they_say(void **state)
+static void judge_all(const struct suite *s)
 {
-    (void)state;
     static struct judge judge;
     char reason[256] = "";
     bool live = trace_live_possible(reason);
     unsigned failed = 0, left_out = 0;
-    judge = (struct judge){.suite = suite, .recordings = EVENTS "/recordings"};
-    for (unsigned i = 0; i < suite->rows_count; i++) {
-        const struct suite_row *row = &suite->rows[i];
+    judge = (struct judge){.suite = s, .recordings = EVENTS "/recordings"};
+    for (unsigned i = 0; i < s->rows_count; i++) {
+        const struct suite_row *row = &s->rows[i];
         struct judged judged;
-        if (!live && !recorded(row)) {
+        if (!live && !recorded(s, row)) {
             left_out++;
             continue;
         }
@@ -48,6 +47,18 @@ static void rows_count_what_they_say(void **state)
     if (left_out)
         print_message("%u rows left out, they have no recorded run: %s\n", left_out, reason);
     assert_int_equal(failed, 0);
+}
+
+static void rows_count_what_they_say(void **state)
+{
+    (void)state;
+    judge_all(suite);
+}
+
+static void rules_of_the_machine_are_seen_by_its_counters(void **state)
+{
+    (void)state;
+    judge_all(rules);
 }
 
 /* A program assembled and traced here counts what its recorded run does. */
@@ -146,14 +157,16 @@ int main(void)
         cmocka_unit_test(every_modelled_subevent_has_its_rows),
         cmocka_unit_test(bounds_are_narrow),
         cmocka_unit_test(rows_count_what_they_say),
+        cmocka_unit_test(rules_of_the_machine_are_seen_by_its_counters),
         cmocka_unit_test(live_runs_count_what_recorded_ones_do),
     };
     suite = suite_load(EVENTS "/events.yaml", error);
-    if (!suite) {
+    if (!suite || !(rules = suite_load(EVENTS "/mechanisms.yaml", error))) {
         fprintf(stderr, "%s\n", error);
         return 1;
     }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     suite_free(suite);
+    suite_free(rules);
     return failed;
 }
