@@ -174,6 +174,7 @@ struct nb_machine {
     nb_tick l1_miss_free[32];
     nb_tick l2_free;
     struct wc_buffer wc[32];
+    uint32_t wc_waiting; /* full ones that wait for the bus */
     struct tlb dtlb;
     nb_tick walk_free;
     struct page_map pages;

@@ -61,7 +61,9 @@ struct wc_buffer {
     uint64_t used;
     uint64_t bytes; /* one bit per byte written */
     uint8_t who;
-    nb_tick ready; /* ownership arrived */
+    bool waits;      /* full, for room on the bus */
+    uint64_t origin; /* of the store that filled it */
+    nb_tick ready;   /* ownership arrived */
 };
 
 struct page_map {

@@ -10,7 +10,8 @@
  * written or, the least recently used first, when another line needs one. L1 does not allocate on a
  * store (model choice: not stated). Non-temporal stores gather the same way without ownership and
  * go to the bus: a full buffer as one transaction, one that is not full as one for each 8 bytes of
- * it. A fence and a locked access send all of them out, a snoop the one it meets.
+ * it. It leaves when the bus sequence queue has room, and stores wait while no buffer can leave. A
+ * fence and a locked access send all of them out, a snoop the one it meets.
  */
 #include "machine.h"
 
@@ -113,6 +114,8 @@ static void write_chunks(struct nb_machine *m, unsigned who, const struct wc_buf
 static void wc_evict(struct nb_machine *m, unsigned who, struct wc_buffer *b, unsigned why,
                      nb_tick tick)
 {
+    m->wc_waiting -= b->waits;
+    b->waits = false;
     post(m, who, P4PMU_EV_WC_Buffer, why, 1);
     uint64_t physical = b->line << m->l1.line_bits;
     if (b->ready != UNOWNED)
@@ -182,9 +185,15 @@ static struct wc_buffer *wc_oldest(struct nb_machine *m, unsigned lp)
     return free ? free : oldest;
 }
 
-static bool wc_complete(const struct wc_buffer *b, nb_tick tick)
+/* From when on the buffer can leave: its line is owned, or the bus has room for what goes there. */
+static nb_tick wc_free_to_go(struct nb_machine *m, const struct wc_buffer *b)
 {
-    return b->bytes == ~UINT64_C(0) && (b->ready == UNOWNED || b->ready <= tick);
+    return b->ready == UNOWNED ? bus_free(m) : b->ready;
+}
+
+static bool wc_complete(struct nb_machine *m, const struct wc_buffer *b, nb_tick tick)
+{
+    return b->bytes == ~UINT64_C(0) && wc_free_to_go(m, b) <= tick;
 }
 
 /* Non-temporal stores and those to write-combining memory need no ownership. */
@@ -193,20 +202,21 @@ static bool gathers_for_bus(const struct store *s)
     return s->non_temporal || memory_type(s->physical) == NB_MEMORY_WRITE_COMBINING;
 }
 
-/* A buffer for LINE, or NULL when the one to be given up still waits for ownership (*RETRY says
- * until when). */
+/* A buffer for LINE, or NULL when the one to be given up cannot leave yet (*RETRY says until when).
+ */
 static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, uint64_t line,
                                  nb_tick tick, nb_tick *retry)
 {
     struct wc_buffer *b = wc_oldest(m, s->who >> 2);
     bool missed;
     if (b->line != NB_NEVER) {
-        if (b->ready != UNOWNED && b->ready > tick) {
+        *retry = wc_free_to_go(m, b);
+        if (*retry > tick) {
             post(m, s->who, P4PMU_EV_memory_cancel, CANCEL_RB_FULL, 1);
-            *retry = b->ready;
             return NULL;
         }
-        wc_evict(m, s->who, b, wc_complete(b, tick) ? WCB_EVICT : WCB_EVICT | WCB_FULL_EVICT, tick);
+        wc_evict(m, s->who, b, wc_complete(m, b, tick) ? WCB_EVICT : WCB_EVICT | WCB_FULL_EVICT,
+                 tick);
     }
     b->lp = s->who >> 2;
     b->line = line;
@@ -219,6 +229,41 @@ static struct wc_buffer *wc_take(struct nb_machine *m, const struct store *s, ui
     else
         b->ready = l2_read(m, s->who, s->physical, tick, BUS_OWNERSHIP, &missed);
     return b;
+}
+
+/* A full buffer stays until the bus has room. */
+static void wc_wait(struct nb_machine *m, struct wc_buffer *b, const struct store *s)
+{
+    m->wc_waiting += !b->waits;
+    b->waits = true;
+    b->origin = s->origin;
+}
+
+static struct wc_buffer *wc_waits_longest(struct nb_machine *m)
+{
+    struct wc_buffer *longest = NULL;
+    for (uint32_t i = 0; i < m->p.wc_buffers; i++) {
+        struct wc_buffer *b = &m->wc[i];
+        if (b->waits && (!longest || b->used < longest->used))
+            longest = b;
+    }
+    return longest;
+}
+
+/* The full buffers leave in turn; when the next one can. */
+static nb_clock wc_send(struct nb_machine *m)
+{
+    while (m->wc_waiting) {
+        struct wc_buffer *b = wc_waits_longest(m);
+        nb_tick room = bus_free(m);
+        if (room > 2 * m->now)
+            return (room + 1) / 2;
+        facts_from(m, b->origin);
+        wc_evict(m, b->who, b, WCB_EVICT, 2 * m->now);
+        facts_from(m, 0);
+        m->active = true;
+    }
+    return NB_NEVER;
 }
 
 /* Write one store; NB_NEVER when done, else when to try again. */
@@ -242,8 +287,10 @@ static nb_tick write_out(struct nb_machine *m, const struct store *s, nb_tick ti
         return retry;
     b->used = ++m->l2.stamp;
     b->bytes |= byte_mask(m, s->physical, s->size);
-    if (wc_complete(b, tick))
+    if (wc_complete(m, b, tick))
         wc_evict(m, s->who, b, WCB_EVICT, tick);
+    else if (b->bytes == ~UINT64_C(0) && b->ready == UNOWNED)
+        wc_wait(m, b, s);
     return NB_NEVER;
 }
 
@@ -294,5 +341,6 @@ static nb_clock commit(struct nb_machine *m, struct lp *lp)
 
 nb_clock store_cycle(struct nb_machine *m)
 {
-    return take_turns(m, commit);
+    nb_clock sent = wc_send(m);
+    return min64(sent, take_turns(m, commit));
 }

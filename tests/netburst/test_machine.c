@@ -140,6 +140,27 @@ static void stores_leave_every_two_clocks(void **state)
     assert_clocks((struct item)WRITE("\x89\x03", 4, 0x10000, 0, 0), 2); /* mov [ebx],eax */
 }
 
+static uint64_t stream_out_clocks(uint64_t iterations)
+{
+    struct stream *s = calloc(1, sizeof *s);
+    stream_add(s, (struct item)WRITE("\x0f\xc3\x03", 4, 0x100000, 64, 0)); /* movnti [ebx],eax */
+    stream_close(s, iterations);
+    struct run run = run_setups(s, NULL, 0, false);
+    free(s);
+    return run.stats.clocks;
+}
+
+/* Each goes to the bus alone: an address slot of two bus clocks. The run never gets ahead of the
+ * bus by more than its queues hold. */
+static void non_temporal_stores_leave_at_the_speed_of_the_bus(void **state)
+{
+    (void)state;
+    double slot = 2.0 * northwood.params.core_mhz / northwood.params.bus_mhz;
+    double each = (double)(stream_out_clocks(20000) - stream_out_clocks(10000)) / 10000;
+    if (each < slot * 0.97 || each > slot * 1.03)
+        fail_msg("%.2f clocks each, expected %.2f", each, slot);
+}
+
 static uint64_t chase_clocks(uint64_t iterations, struct nb_stats *stats)
 {
     struct stream *s = body((struct item)READ("\x8b\x00", 4, 0x100000, 64, 0x10000), 1);
@@ -294,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_zero_idiom_does_not_wait_for_the_register),
         cmocka_unit_test(a_load_that_hits_is_used_after_two_clocks),
         cmocka_unit_test(stores_leave_every_two_clocks),
+        cmocka_unit_test(non_temporal_stores_leave_at_the_speed_of_the_bus),
         cmocka_unit_test(an_l2_hit_goes_round_the_replay_loop_twice),
         cmocka_unit_test(a_chain_gets_over_a_miss),
         cmocka_unit_test(a_misprediction_costs_24_to_35_clocks),
