@@ -1,15 +1,10 @@
 /* Static facts about instructions; see region_code.h. */
 #include "region_code.h"
 
+#include "marker.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    JMP_SHORT = 0xeb,
-    MARKER_BYTES = 128, /* of the longest marker: a short jump reaches no further */
-};
-
-static const char magic[] = "p4sim:"; /* as in p4sim.h */
 
 /* Where a function of the options stands. */
 struct entry {
@@ -98,18 +93,11 @@ static void add_entry(struct region_codes *codes, uint16_t process, size_t regio
     add_begin(codes, address);
 }
 
-/* The jump of a marker that begins a region: which of the regions asked for is it? */
-static void look_at_jump(struct region_codes *codes, const uint8_t *bytes, size_t count,
-                         uint64_t address)
+/* Which of the regions asked for begin with the marker? */
+static void take_marker(struct region_codes *codes, const char *name, uint64_t address)
 {
     const struct sim_parts_options *options = codes->options;
-    const char *name = (const char *)bytes + 2 + sizeof magic;
-    size_t head = 2 + sizeof magic - 1; /* of the jump and the magic text */
 
-    if (count < head + 3 || bytes[0] != JMP_SHORT || memcmp(bytes + 2, magic, head - 2) != 0 ||
-        bytes[head] != 'B' || bytes[1] < head + 1 || 2u + bytes[1] > count ||
-        bytes[1] >= MARKER_BYTES || bytes[1 + bytes[1]] != 0)
-        return;
     for (size_t i = 0; i < options->region_count; i++) {
         const struct sim_region_spec *region = &options->regions[i];
         if (region->kind != SIM_REGION_MARKER || (region->name[0] && strcmp(region->name, name)))
@@ -121,14 +109,15 @@ static void look_at_jump(struct region_codes *codes, const uint8_t *bytes, size_
 
 static void look_for_markers(struct region_codes *codes, const struct trace_object *object)
 {
-    uint8_t bytes[4096 + MARKER_BYTES];
+    uint8_t bytes[4096 + TRACE_MARKER_BYTES];
+    struct trace_marker marker;
     size_t got;
 
     for (uint64_t at = object->start; at < object->end; at += 4096) {
         got = trace_source_memory_at(codes->source, object->process, at, bytes, sizeof bytes);
         for (size_t i = 0; i < got && i < 4096; i++)
-            if (bytes[i] == JMP_SHORT)
-                look_at_jump(codes, bytes + i, got - i, at + i);
+            if (trace_marker(bytes + i, got - i, &marker) && marker.begin)
+                take_marker(codes, marker.name, at + i);
     }
 }
 
@@ -269,23 +258,21 @@ static size_t bytes_at(struct trace_source *source, uint16_t process, uint64_t i
     return done;
 }
 
-/* A jump over "p4sim:", 'B' or 'E', and a name with its 0. */
 static void look_for_marker(struct region_codes *codes, const struct trace_instruction *in,
                             struct region_code *code)
 {
-    uint8_t text[MARKER_BYTES];
-    size_t skipped, head = sizeof magic - 1;
+    uint8_t bytes[TRACE_MARKER_BYTES];
+    struct trace_marker marker;
+    size_t length;
 
-    if (bytes_at(codes->source, in->process, in->ip, text, 2) != 2 || text[0] != JMP_SHORT)
+    if (bytes_at(codes->source, in->process, in->ip, bytes, 2) != 2 ||
+        !(length = trace_marker_length(bytes)))
         return;
-    skipped = text[1];
-    if (skipped < head + 3 || skipped >= MARKER_BYTES ||
-        bytes_at(codes->source, in->process, in->ip + 2, text, skipped) != skipped ||
-        memcmp(text, magic, head) != 0 || text[skipped - 1] != 0 ||
-        (text[head] != 'B' && text[head] != 'E'))
+    length = bytes_at(codes->source, in->process, in->ip, bytes, length);
+    if (!trace_marker(bytes, length, &marker))
         return;
-    code->kind = text[head] == 'B' ? CODE_BEGIN : CODE_END;
-    code->marker = (int8_t)codes->region_of_marker(codes->context, (const char *)text + head + 1);
+    code->kind = marker.begin ? CODE_BEGIN : CODE_END;
+    code->marker = (int8_t)codes->region_of_marker(codes->context, marker.name);
 }
 
 static struct region_code look_at(struct region_codes *codes, const struct trace_instruction *in)

@@ -211,6 +211,22 @@ static uint64_t own_slot(const struct region_thread *t)
     return t->calls ? t->call[t->calls - 1].slot : SLOT_NEVER;
 }
 
+/* A function's first instruction is jumped to while the function is open for the same call. Where
+ * it is the innermost one that is its loop; else (functions that end in jumps to each other) it
+ * takes the place of its older frame, so that frames do not pile up. True: it is a loop. */
+static bool is_loop(struct region_thread *t, int region, uint64_t slot)
+{
+    for (size_t i = t->frames; i-- > 0;) {
+        if (t->frame[i].region != region || t->frame[i].slot != slot)
+            continue;
+        if (i + 1 == t->frames)
+            return true;
+        close_frame(t, i);
+        return false;
+    }
+    return false;
+}
+
 /* Before the instruction: what ends, then what begins. */
 static bool open_and_close(struct region_thread *t, const struct region_code *code,
                            uint64_t *entered)
@@ -222,9 +238,11 @@ static bool open_and_close(struct region_thread *t, const struct region_code *co
         close_region(t, code->marker);
     for (int region = 0; code->enters >> region; region++) {
         bool function = code->functions >> region & 1;
-        if (!(code->enters >> region & 1) || (!function && is_open(t, region)))
+        uint64_t slot = function ? own_slot(t) : SLOT_NEVER;
+        if (!(code->enters >> region & 1) ||
+            (function ? is_loop(t, region, slot) : is_open(t, region)))
             continue;
-        if (!open_region(t, region, function ? own_slot(t) : SLOT_NEVER))
+        if (!open_region(t, region, slot))
             return false;
         *entered |= 1ull << region;
     }

@@ -137,6 +137,8 @@ bool trace_copy(const struct trace_copy *copy, uint64_t *instructions, char dama
 {
     struct trace_source *source = trace_open_file_at(copy->from, copy->first, error, status);
     struct replay *replay = (struct replay *)source;
+    const struct trace_region *regions;
+    size_t region_count;
     bool good = false;
 
     damage[0] = 0;
@@ -150,9 +152,12 @@ bool trace_copy(const struct trace_copy *copy, uint64_t *instructions, char dama
         trace_source_close(source);
         return false;
     }
+    regions = trace_source_regions(source, &region_count);
     replay->copy =
         recorder_open(&(struct recorder_options){.path = copy->to,
                                                  .source = "cut",
+                                                 .regions = regions,
+                                                 .region_count = region_count,
                                                  .checkpoint_every = copy->checkpoint_every,
                                                  .like = reader_header_text(replay->reader)},
                       error);

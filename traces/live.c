@@ -349,7 +349,9 @@ static bool record(struct live *live, const struct trace_live_options *options, 
                                                  .argv = options->argv,
                                                  .model = options->model,
                                                  .source = "live",
-                                                 .checkpoint_every = options->checkpoint_every},
+                                                 .checkpoint_every = options->checkpoint_every,
+                                                 .regions = options->regions,
+                                                 .region_count = options->region_count},
                       error);
     return live->recorder != NULL;
 }

@@ -72,7 +72,7 @@ static bool read_header(struct reader *reader)
     }
     reader->info.version = stream_get32(header + 8);
     if (reader->info.version < STREAM_OLDEST || reader->info.version > STREAM_VERSION) {
-        reader_fail(reader, "offset 8: trace version %lu, expected %u or %u",
+        reader_fail(reader, "offset 8: trace version %lu, expected %u to %u",
                     (unsigned long)reader->info.version, STREAM_OLDEST, STREAM_VERSION);
         return false;
     }
@@ -146,6 +146,7 @@ bool reader_take_trailer(struct reader *reader, const struct reader_chunk *chunk
 {
     if (!check_footer(reader))
         return false;
+    reader->info.instructions = 0;
     if (!reader_take_trailer_text(reader, (char *)reader->raw, chunk->raw_bytes)) {
         reader_fail(reader, "offset %llu: the trailer's text is not what this version understands",
                     (unsigned long long)chunk->position);
@@ -168,11 +169,13 @@ static bool pass(struct reader *reader, const struct reader_chunk *chunk)
     switch (chunk->kind) {
     case READER_LOG:
         reader->instructions += chunk->count;
+        reader->info.instructions = reader->instructions;
         return reader_note(reader, reader_entry_of(chunk));
     case READER_PAGES:
         reader->contents += chunk->count;
         return reader_note(reader, reader_entry_of(chunk));
     case READER_CHECKPOINT:
+    case READER_REGIONS:
     case READER_NAMES:
         return reader_note(reader, reader_entry_of(chunk));
     case READER_INDEX:
@@ -242,6 +245,7 @@ void reader_close(struct reader *reader)
     free(reader->pages.list);
     free(reader->checkpoints.list);
     free(reader->logs.list);
+    free(reader->regions.list);
     free(reader->names.list);
     free(reader->stored);
     free(reader->raw);

@@ -15,6 +15,7 @@ enum reader_kind {
     READER_LOG,
     READER_PAGES,
     READER_CHECKPOINT,
+    READER_REGIONS,
     READER_NAMES,
     READER_INDEX,
     READER_TRAILER
@@ -58,6 +59,9 @@ void reader_seek_log(struct reader *reader, uint64_t instruction);
 /* After reader_seek_trailer(): the chunk NUMBER of names of functions; false and no error: no more.
  */
 bool reader_names(struct reader *reader, size_t number, struct reader_chunk *chunk);
+
+/* After reader_index(): likewise, of regions. */
+bool reader_regions(struct reader *reader, size_t number, struct reader_chunk *chunk);
 
 /* The header's lines, as they stand in the file. */
 const char *reader_header_text(const struct reader *reader);

@@ -56,6 +56,7 @@ const char reader_kinds[KINDS][5] = {
     [READER_LOG] = STREAM_LOG,
     [READER_PAGES] = STREAM_PAGES,
     [READER_CHECKPOINT] = STREAM_CHECKPOINT,
+    [READER_REGIONS] = STREAM_REGIONS,
     [READER_NAMES] = STREAM_NAMES,
     [READER_INDEX] = STREAM_INDEX,
     [READER_TRAILER] = STREAM_TRAILER,
@@ -74,9 +75,10 @@ bool reader_kind_of(const uint8_t *magic, enum reader_kind *kind)
 
 static bool check_counts(struct reader *reader, const struct reader_chunk *chunk)
 {
+    bool names = chunk->kind == READER_NAMES || chunk->kind == READER_REGIONS;
     uint64_t most = chunk->kind == READER_LOG     ? STREAM_CHUNK_INSTRUCTIONS
                     : chunk->kind == READER_PAGES ? STREAM_CHUNK_PAGES
-                    : chunk->kind == READER_NAMES ? chunk->raw_bytes
+                    : names                       ? chunk->raw_bytes
                                                   : 0;
 
     if (chunk->count <= most &&

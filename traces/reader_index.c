@@ -28,6 +28,7 @@ bool reader_note(struct reader *reader, struct reader_entry entry)
 {
     struct reader_entries *entries = entry.kind == READER_PAGES        ? &reader->pages
                                      : entry.kind == READER_CHECKPOINT ? &reader->checkpoints
+                                     : entry.kind == READER_REGIONS    ? &reader->regions
                                      : entry.kind == READER_NAMES      ? &reader->names
                                                                        : &reader->logs;
     const struct reader_entry *last = entries->count ? &entries->list[entries->count - 1] : NULL;
@@ -36,6 +37,7 @@ bool reader_note(struct reader *reader, struct reader_entry entry)
     if (last && entry.position <= last->position)
         return true; /* passed already */
     reader->info.names += entry.kind == READER_NAMES ? entry.count : 0;
+    reader->info.regions += entry.kind == READER_REGIONS ? entry.count : 0;
     reader->info.checkpoints +=
         entry.kind == READER_CHECKPOINT && (!last || entry.first != last->first);
     if (entry.kind == READER_PAGES ? entry.first == expected : entry.first >= expected)
@@ -179,6 +181,13 @@ bool reader_names(struct reader *reader, size_t number, struct reader_chunk *chu
 {
     return number < reader->names.count &&
            reader_read_chunk_at(reader, reader->names.list[number].position, READER_NAMES,
+                                reader->raw, chunk);
+}
+
+bool reader_regions(struct reader *reader, size_t number, struct reader_chunk *chunk)
+{
+    return number < reader->regions.count &&
+           reader_read_chunk_at(reader, reader->regions.list[number].position, READER_REGIONS,
                                 reader->raw, chunk);
 }
 

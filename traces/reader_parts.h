@@ -43,7 +43,7 @@ struct reader {
     uint64_t instructions; /* in the chunks read so far */
     uint64_t contents;     /* likewise, page contents */
     bool in_order;         /* every chunk so far was read */
-    struct reader_entries pages, checkpoints, logs, names;
+    struct reader_entries pages, checkpoints, logs, regions, names;
     struct reader_kept kept[READER_KEPT];
     uint64_t uses;
     char *header_text;

@@ -1,6 +1,7 @@
 /* The log of a recorded run; recorder.h says what is logged, docs/trace-format.md in which form. */
 #include "recorder.h"
 #include "page_store.h"
+#include "regions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,8 @@ struct recorder {
     size_t objects_in_checkpoint;
     struct place_log executed;
     const struct name_list *names; /* or NULL: those of the files */
+    struct region_list regions;
+    struct marker_look look;
 };
 
 /* ---- growing tables ----------------------------------------------------------------------------
@@ -320,9 +323,25 @@ void recorder_object(struct recorder *recorder, const struct trace_object *objec
     put_object(&recorder->log, object);
 }
 
+/* The marker whose name was not known as a whole when it was executed. */
+static void look_again(struct recorder *recorder)
+{
+    const struct watched_process *process =
+        recorder->look.waits ? recorder->processes[recorder->look.process] : NULL;
+
+    if (process && !process->gone &&
+        !marker_look_again(&recorder->look, &recorder->regions, process->code))
+        writer_fail(recorder->writer, "no memory for regions");
+}
+
 void recorder_code_executed(struct recorder *recorder, uint16_t process, uint64_t ip)
 {
     place_log_add(&recorder->executed, &recorder->objects, process, ip);
+    look_again(recorder);
+    if (!recorder->processes[process]->gone &&
+        !marker_look_at(&recorder->look, &recorder->regions, recorder->processes[process]->code,
+                        process, ip))
+        writer_fail(recorder->writer, "no memory for regions");
 }
 
 void recorder_names(struct recorder *recorder, const struct name_list *names)
@@ -551,6 +570,18 @@ static void header_text(const struct recorder_options *options, struct stream_bu
         writer_text(text, "argument", options->argv[i]);
 }
 
+/* Those asked for stand first: a recording that is cut short has them. */
+static void write_asked(struct recorder *recorder, const struct recorder_options *options)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < options->region_count && good; i++)
+        good = !options->regions[i].asked ||
+               region_list_add(&recorder->regions, true, options->regions[i].text);
+    if (!good || !regions_write(&recorder->regions, true, recorder->writer, 0))
+        writer_fail(recorder->writer, "no memory for regions");
+}
+
 struct recorder *recorder_open(const struct recorder_options *options, char error[512])
 {
     struct recorder *recorder = calloc(1, sizeof *recorder);
@@ -569,6 +600,7 @@ struct recorder *recorder_open(const struct recorder_options *options, char erro
         recorder_close(recorder);
         return NULL;
     }
+    write_asked(recorder, options);
     recorder->checkpoint_every =
         options->checkpoint_every ? options->checkpoint_every : CHECKPOINT_EVERY;
     recorder->checkpoint_share = options->checkpoint_every ? 0 : CHECKPOINT_SHARE;
@@ -597,6 +629,13 @@ static void trailer_text(const struct recorder *recorder, const struct trace_end
     writer_text(text, "note", end->note);
 }
 
+static void write_markers(struct recorder *recorder)
+{
+    look_again(recorder);
+    if (!regions_write(&recorder->regions, false, recorder->writer, recorder->instructions))
+        writer_fail(recorder->writer, "no memory for regions");
+}
+
 static void write_names(struct recorder *recorder)
 {
     struct name_list used = {0};
@@ -612,6 +651,7 @@ void recorder_finish(struct recorder *recorder, const struct trace_end *end, uin
     struct stream_buffer text = {0};
 
     cut(recorder);
+    write_markers(recorder);
     write_names(recorder);
     trailer_text(recorder, end, codes, &text);
     writer_finish(recorder->writer, recorder->instructions, &text);
@@ -637,6 +677,7 @@ void recorder_close(struct recorder *recorder)
     free(recorder->processes);
     object_log_free(&recorder->objects);
     place_log_free(&recorder->executed);
+    region_list_free(&recorder->regions);
     free(recorder->log.bytes);
     free(recorder);
 }

@@ -22,11 +22,13 @@ struct recorder;
 /* How a recording is made; strings are copied. */
 struct recorder_options {
     const char *path;
-    char *const *argv;         /* the program's */
-    const char *model;         /* whose CPUID it saw, or NULL */
-    const char *source;        /* "live", or how else the instructions came */
-    uint64_t checkpoint_every; /* instructions; 0: the usual number */
-    const char *like;          /* instead of argv and model: header text of another recording */
+    char *const *argv;                  /* the program's */
+    const char *model;                  /* whose CPUID it saw, or NULL */
+    const char *source;                 /* "live", or how else the instructions came */
+    uint64_t checkpoint_every;          /* instructions; 0: the usual number */
+    const struct trace_region *regions; /* REGION_COUNT; those asked for are kept */
+    size_t region_count;
+    const char *like; /* instead of argv and model: header text of another recording */
 };
 
 struct recorder *recorder_open(const struct recorder_options *options, char error[512]);

@@ -399,6 +399,17 @@ static const struct trace_function *replay_functions(struct trace_source *source
     return replay->names.function;
 }
 
+static const struct trace_region *replay_regions(struct trace_source *source, size_t *count)
+{
+    struct replay *replay = replay_of(source);
+
+    if (!replay->regions_read)
+        region_list_read_file(&replay->regions, reader_path(replay->reader));
+    replay->regions_read = true;
+    *count = replay->regions.count;
+    return replay->regions.region;
+}
+
 /* ---- the rest ----------------------------------------------------------------------------------
  */
 
@@ -435,6 +446,7 @@ static void replay_close(struct trace_source *source)
     free(replay->threads);
     object_log_free(&replay->objects);
     name_list_free(&replay->names);
+    region_list_free(&replay->regions);
     wrong_path_free(replay->wrong);
     free(replay->stored);
     recipe_decoder_free(replay->decoder);
@@ -451,6 +463,7 @@ static const struct trace_source_ops replay_ops = {
     .store = replay_store,
     .objects = replay_objects,
     .functions = replay_functions,
+    .regions = replay_regions,
     .wrong_begin = replay_wrong_begin,
     .wrong_step = replay_wrong_step,
     .wrong_mark = replay_wrong_mark,
@@ -548,22 +561,54 @@ struct trace_source *trace_open_file_at(const char *path, uint64_t instruction, 
     return NULL;
 }
 
+/* Does the chunk hold what its kind says? The log's are looked into when they are executed. */
+static bool check_contents(const struct reader_chunk *chunk)
+{
+    struct name_list names = {0};
+    struct region_list regions = {0};
+    bool good = true;
+
+    if (chunk->kind == READER_NAMES)
+        good = name_list_read_chunk(&names, chunk->raw, chunk->raw_bytes) &&
+               names.count == chunk->count;
+    else if (chunk->kind == READER_REGIONS)
+        good = region_list_read_chunk(&regions, chunk->raw, chunk->raw_bytes, chunk->count);
+    name_list_free(&names);
+    region_list_free(&regions);
+    return good;
+}
+
+/* Every chunk, in order, with its checksum. */
+static bool read_all(struct reader *reader, char error[512])
+{
+    struct reader_chunk chunk = {0};
+
+    while (chunk.kind != READER_TRAILER) {
+        if (!reader_next(reader, &chunk)) {
+            snprintf(error, 512, "%s", reader_error(reader));
+            return false;
+        }
+        if (!check_contents(&chunk)) {
+            snprintf(error, 512, "%.300s: offset %llu: not what this kind of chunk holds: damaged",
+                     reader_path(reader), (unsigned long long)chunk.position);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Reads all of it, or the trailer alone. */
 bool trace_file_info(const char *path, bool verify, struct trace_info *info, char error[512],
                      int *status)
 {
     struct reader *reader = reader_open(path, error, status);
-    struct reader_chunk chunk = {0};
-    bool good = reader != NULL;
+    bool good;
 
     if (!reader)
         return false;
-    if (!verify)
-        good = reader_seek_trailer(reader);
-    while (verify && good && chunk.kind != READER_TRAILER)
-        good = reader_next(reader, &chunk);
+    good = verify ? read_all(reader, error) : reader_seek_trailer(reader);
     *info = *reader_info(reader);
-    if (!good)
+    if (!good && !verify)
         snprintf(error, 512, "%s", reader_error(reader));
     reader_close(reader);
     return good;

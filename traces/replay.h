@@ -11,6 +11,7 @@
 #include "objects.h"
 #include "reader.h"
 #include "recorder.h"
+#include "regions.h"
 #include "space.h"
 #include "wrong_path.h"
 
@@ -53,6 +54,8 @@ struct replay {
     struct object_log objects;
     struct name_list names; /* of functions, once asked for */
     bool names_read;
+    struct region_list regions; /* likewise */
+    bool regions_read;
     struct trace_register_access access; /* of the kernel's, for a program */
     bool access_waits;                   /* for the machine: the reader is told first */
     size_t mapped;                       /* pages of all */

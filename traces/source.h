@@ -121,6 +121,14 @@ struct trace_function {
     uint8_t build_id[TRACE_BUILD_ID_BYTES];
 };
 
+/* A region of the program that a recording knows. */
+#define TRACE_REGION_BYTES 128
+struct trace_region {
+    bool asked; /* for when it was recorded: TEXT as p4sim stat --region takes it; else a marker of
+                   the name TEXT was executed */
+    char text[TRACE_REGION_BYTES];
+};
+
 /* The program, or the kernel for it, reads or writes the clock or a register of the processor. */
 struct trace_register_access {
     enum trace_access_kind { TRACE_RDTSC, TRACE_RDPMC, TRACE_RDMSR, TRACE_WRMSR } what;
@@ -184,6 +192,7 @@ struct trace_source_ops {
     /* NULL where no names are known */
     const struct trace_object *(*objects)(const struct trace_source *source, size_t *count);
     const struct trace_function *(*functions)(struct trace_source *source, size_t *count);
+    const struct trace_region *(*regions)(struct trace_source *source, size_t *count);
     /* NULL where wrong paths have no values */
     bool (*wrong_begin)(struct trace_source *source);
     bool (*wrong_step)(struct trace_source *source, uint64_t ip, struct trace_wrong_step *out);
@@ -250,6 +259,17 @@ static inline const struct trace_function *trace_source_functions(struct trace_s
 {
     *count = 0;
     return source->ops->functions ? source->ops->functions(source, count) : NULL;
+}
+
+/*
+ * The regions a recording knows, *COUNT of them: those asked for when it was made, and markers that
+ * its run executed. None from other sources. Valid until the source is closed.
+ */
+static inline const struct trace_region *trace_source_regions(struct trace_source *source,
+                                                              size_t *count)
+{
+    *count = 0;
+    return source->ops->regions ? source->ops->regions(source, count) : NULL;
 }
 
 /*
@@ -392,9 +412,11 @@ struct trace_live_options {
     const char *record_to;     /* also record the run to this file, or NULL */
     const char *model;         /* name of the model, for the recording's header */
     uint64_t checkpoint_every; /* instructions between a recording's checkpoints; 0: the usual */
-    bool portable;             /* record results of floating point: replays on hosts not x86 too */
-    bool any_program;          /* the first program may be one that runs outside the count */
-    bool native_only;          /* the processor executes every instruction: slow, for comparison */
+    const struct trace_region *regions; /* REGION_COUNT that the recording is to keep */
+    size_t region_count;
+    bool portable;    /* record results of floating point: replays on hosts not x86 too */
+    bool any_program; /* the first program may be one that runs outside the count */
+    bool native_only; /* the processor executes every instruction: slow, for comparison */
     /* Every instruction the interpreter knows is executed by the processor too, from the one
      * numbered check_from on; TRACE_ERROR with status 1 and a report where they differ. */
     bool check;
@@ -463,10 +485,12 @@ bool trace_import_lackey(const struct trace_import *import, struct trace_importe
 /* What the header of a recorded run says. */
 struct trace_info {
     uint32_t version;
-    uint64_t instructions; /* 0 when the recording was cut short before its trailer */
+    uint64_t instructions; /* of a recording cut short before its trailer: those that verifying it
+                              came upon */
     uint64_t codes;        /* static instructions */
     uint64_t checkpoints;  /* places where a replay can start besides the beginning */
     uint64_t names;        /* of functions */
+    uint64_t regions;      /* asked for and markers */
     uint64_t file_bytes;
     bool complete;
     char program[256]; /* command line, shortened */

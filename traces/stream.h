@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STREAM_VERSION      3u
-#define STREAM_OLDEST       2u /* read as well: it has no names of functions */
+#define STREAM_VERSION      4u
+#define STREAM_OLDEST       2u /* read as well: no names of functions; 3: no regions */
 
 #define STREAM_MAGIC        "P4SIMTR\n"
 #define STREAM_FOOTER_MAGIC "P4SIMEND"
@@ -24,6 +24,7 @@
 #define STREAM_LOG        "LOG "
 #define STREAM_PAGES      "PAGE"
 #define STREAM_CHECKPOINT "CKPT"
+#define STREAM_REGIONS    "REGN"
 #define STREAM_NAMES      "NAME"
 #define STREAM_INDEX      "INDX"
 #define STREAM_TRAILER    "TRLR"
@@ -41,6 +42,7 @@ enum {
     STREAM_PROCESSES_MAX = 1 << 16, /* limits on what a file may ask a reader to hold */
     STREAM_THREADS_MAX = 1 << 16,
     STREAM_MAPPED_MAX = 1 << 19, /* pages at one time */
+    STREAM_REGIONS_MAX = 1 << 10,
     STREAM_INDEX_ENTRY = 24,
 };
 
@@ -77,6 +79,12 @@ enum {
     RECORD_COMPLETE = 0x0e,  /* the checkpoint is whole */
     RECORD_OBJECT = 0x0f,    /* a file is mapped */
     RECORD_REGISTER = 0x10,  /* the kernel accessed a register of the processor for a program */
+};
+
+/* First byte of a record of a chunk of regions. */
+enum {
+    REGION_ASKED = 0x01,  /* text, as p4sim stat --region takes it */
+    REGION_MARKER = 0x02, /* name */
 };
 
 /* First byte of a record of a chunk of names. */

@@ -24,10 +24,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LISTED = 9, KINDS = 5, INSTRUCTIONS_MOST = 3000 };
+enum { LISTED = 9, KINDS = 7, LISTED_KINDS = 5, INSTRUCTIONS_MOST = 3000 };
 
-static const char kinds[KINDS][5] = {STREAM_LOG, STREAM_PAGES, STREAM_CHECKPOINT, STREAM_INDEX,
-                                     STREAM_TRAILER};
+static const char kinds[KINDS][5] = {STREAM_LOG,   STREAM_PAGES, STREAM_CHECKPOINT, STREAM_REGIONS,
+                                     STREAM_NAMES, STREAM_INDEX, STREAM_TRAILER};
 
 /* ---- making a file -----------------------------------------------------------------------------
  */
@@ -84,6 +84,8 @@ static void look_around(struct trace_source *source, const struct trace_instruct
     trace_source_code_at(source, now->process, now->next_ip, bytes);
     trace_source_memory_at(source, now->process, now->access[0].address, bytes, sizeof bytes);
     trace_source_objects(source, &count);
+    trace_source_functions(source, &count);
+    trace_source_regions(source, &count);
     if (trace_source_wrong_begin(source) &&
         trace_source_wrong_step(source, now->ip + now->length, &step) && step.next_known)
         trace_source_wrong_step(source, step.next_ip, &step);
@@ -155,7 +157,7 @@ static size_t list_chunks(const char *path)
         unsigned kind = 0;
         while (kind < KINDS && memcmp(header, kinds[kind], 4) != 0)
             kind++;
-        if (kind >= 3 || used + LISTED + raw > sizeof input)
+        if (kind >= LISTED_KINDS || used + LISTED + raw > sizeof input)
             break;
         input[used] = (uint8_t)kind;
         stream_put32(input + used + 1, stream_get32(header + CHUNK_COUNT));

@@ -33,7 +33,8 @@ static uint64_t words[THREADS_MOST][WORDS];
 static uint64_t thread, process, start_ip;
 static int anyone, started;
 
-static uint64_t instructions, natives, records, checkpoints, checkpoint_pages, objects, names;
+static uint64_t instructions, natives, records, checkpoints, checkpoint_pages, objects, names,
+    regions;
 static uint64_t trailer_instructions = UINT64_MAX;
 
 static void wrong(const char *format, ...)
@@ -339,6 +340,24 @@ static void take_names(uint64_t count)
         wrong("a chunk holds another number of names");
 }
 
+/* Regions asked for, and markers that were executed: a byte for which, a length, a text. */
+static void take_regions(uint64_t count)
+{
+    uint64_t found = 0;
+
+    for (; at < end; found++) {
+        uint8_t kind = byte(), length = byte();
+        if ((kind != 1 && kind != 2) || !length || length > 127)
+            wrong("a region of kind %u with %u bytes", kind, length);
+        for (; length; length--)
+            if (byte() < ' ')
+                wrong("a region with a control character");
+    }
+    if (found != count)
+        wrong("a chunk holds another number of regions");
+    regions += found;
+}
+
 static void take_chunk(const uint8_t *header, const uint8_t *first_chunk)
 {
     uint64_t before = instructions;
@@ -358,6 +377,8 @@ static void take_chunk(const uint8_t *header, const uint8_t *first_chunk)
     } else if (!memcmp(header, "CKPT", 4)) {
         checkpoints += end > at && end[-1] == 0x0e;
         take_records(0);
+    } else if (!memcmp(header, "REGN", 4)) {
+        take_regions(fixed(header + 32, 8));
     } else if (!memcmp(header, "NAME", 4)) {
         take_names(fixed(header + 32, 8));
     } else if (!memcmp(header, "INDX", 4)) {
@@ -416,9 +437,9 @@ static const uint8_t *read_header(void)
 {
     size_t text = file_bytes < 32 ? 0 : fixed(file + 12, 4);
 
-    if (file_bytes < 32 || memcmp(file, "P4SIMTR\n", 8) != 0 ||
-        (fixed(file + 8, 4) != 2 && fixed(file + 8, 4) != 3))
-        wrong("not a recorded run of version 2 or 3");
+    if (file_bytes < 32 || memcmp(file, "P4SIMTR\n", 8) != 0 || fixed(file + 8, 4) < 2 ||
+        fixed(file + 8, 4) > 4)
+        wrong("not a recorded run of version 2 to 4");
     if (text > file_bytes - 32 || XXH64(file, 16 + text, 0) != fixed(file + 16 + text, 8))
         wrong("checksum of the header");
     printf("%.*s", (int)text, (const char *)file + 16);
@@ -445,9 +466,10 @@ int main(int argc, char **argv)
     if (memcmp(file + fixed(tail, 8), "INDX", 4) != 0)
         wrong("the footer does not lead to the index");
     printf("instructions %llu\nnatives %llu\nrecords %llu\ncontents %llu\npages %zu\n"
-           "checkpoints %llu\nobjects %llu\nnames %llu\n",
+           "checkpoints %llu\nobjects %llu\nnames %llu\nregions %llu\n",
            (unsigned long long)instructions, (unsigned long long)natives,
            (unsigned long long)records, (unsigned long long)content_count, page_count,
-           (unsigned long long)checkpoints, (unsigned long long)objects, (unsigned long long)names);
+           (unsigned long long)checkpoints, (unsigned long long)objects, (unsigned long long)names,
+           (unsigned long long)regions);
     return 0;
 }

@@ -31,3 +31,8 @@ record floats ./floats 1500
 record crash ./crash 3000
 record tls ./tls
 record working_sets ./working_sets
+
+# with regions that were asked for
+(cd "$build/programs" && env -i PATH=/usr/bin:/bin "$build/p4sim" \
+    trace record -o "$samples/markers.p4t" --region "marker:outer region of the program" --region marker:inner \
+    --region function:looped -- ./markers)

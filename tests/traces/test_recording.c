@@ -88,8 +88,9 @@ static void the_replay_of_self_modifying_code_is_its_run(void **state)
 /* The traces of the repository, made by make-samples.sh, are in today's form and whole. */
 static void the_committed_samples_replay(void **state)
 {
-    static const char *const names[] = {"hash_table", "sort",   "pointer_chase", "matrix",
-                                        "calculator", "floats", "crash",         "tls"};
+    static const char *const names[] = {"hash_table", "sort",       "pointer_chase",
+                                        "matrix",     "calculator", "floats",
+                                        "crash",      "tls",        "markers"};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -334,7 +335,7 @@ static void what_is_no_recording_is_refused_with_its_reason(void **state)
     (void)state;
     bytes[8] = 99;
     lab_write(path, bytes, size);
-    assert_not_opened(path, "offset 8: trace version 99, expected 2 or 3");
+    assert_not_opened(path, "offset 8: trace version 99, expected 2 to 4");
     lab_write(path, text, sizeof text);
     assert_not_opened(path, "offset 0: not a recorded run");
     lab_write(path, text, 3);

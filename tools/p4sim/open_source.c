@@ -54,6 +54,8 @@ struct trace_source *open_source(const struct source_choice *choice, struct sim_
                                                         .cpuid = sim_model_cpuid,
                                                         .cpuid_context = model,
                                                         .record_to = choice->record_to,
+                                                        .regions = choice->regions,
+                                                        .region_count = choice->region_count,
                                                         .short_turns = choice->short_turns,
                                                         .model = model->name,
                                                         .long_mode = model->params.em64t},

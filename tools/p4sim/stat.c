@@ -43,6 +43,9 @@ static const char help[] =
     "                            function:NAME      from entry to exit\n"
     "                            address:FROM-TO    from before FROM until before TO\n"
     "                            marker[:NAME]      between the markers of p4sim.h\n"
+    "      --no-regions        without the regions that a recording was made with, which are "
+    "counted\n"
+    "                          when no --region is given\n"
     "      --only-regions      simulate and count only these; the rest of the program runs at the\n"
     "                          processor's own speed\n"
     "      --per-process       each process by itself, as a per-process driver counts\n\n"
@@ -93,6 +96,7 @@ enum option_code {
     OPT_PASSES,
     OPT_REGION,
     OPT_ONLY_REGIONS,
+    OPT_NO_REGIONS,
     OPT_PER_PROCESS,
     OPT_KERNEL,
     OPT_NO_KERNEL,
@@ -126,6 +130,7 @@ static const struct option long_options[] = {
     {"passes", required_argument, NULL, OPT_PASSES},
     {"region", required_argument, NULL, OPT_REGION},
     {"only-regions", no_argument, NULL, OPT_ONLY_REGIONS},
+    {"no-regions", no_argument, NULL, OPT_NO_REGIONS},
     {"per-process", no_argument, NULL, OPT_PER_PROCESS},
     {"kernel", no_argument, NULL, OPT_KERNEL},
     {"no-kernel", no_argument, NULL, OPT_NO_KERNEL},
@@ -176,20 +181,6 @@ static int take_events(struct stat_options *options, const char *list)
     return GO_ON;
 }
 
-static int take_region(struct stat_options *options, const char *text)
-{
-    char error[512];
-    if (options->region_count == STAT_REGIONS)
-        return complain(EXIT_USAGE, "stat", "more than %d regions", STAT_REGIONS);
-    if (!sim_region_parse(text, &options->regions[options->region_count], error))
-        return complain(EXIT_USAGE, "stat", "%s", error);
-    for (size_t i = 0; i < options->region_count; i++)
-        if (!strcmp(options->regions[i].text, text))
-            return complain(EXIT_USAGE, "stat", "region '%s' is asked for twice", text);
-    options->region_count++;
-    return GO_ON;
-}
-
 static int take_replay(struct stat_options *options, int code, const char *text)
 {
     uint64_t *value =
@@ -225,6 +216,9 @@ static int take_flag(struct stat_options *options, int code)
         return GO_ON;
     case OPT_REGISTERS:
         options->registers = true;
+        return GO_ON;
+    case OPT_NO_REGIONS:
+        options->no_regions = true;
         return GO_ON;
     case OPT_ONLY_REGIONS:
         options->only_regions = true;
@@ -302,7 +296,8 @@ static int take_option(struct stat_options *options, int code, const char *text)
         options->logical_processors = (unsigned)value;
         return status;
     case OPT_REGION:
-        return take_region(options, text);
+        status = regions_take(&options->regions, "stat", text);
+        return status ? status : GO_ON;
     case OPT_TIMER_HZ:
         status = take_number("timer-hz", text, 0, 1000000, &value);
         options->timer_hz = (uint32_t)value;
@@ -421,12 +416,13 @@ static FILE *open_output(const struct stat_options *options)
     return fopen(options->output, "w");
 }
 
-/* A function that no file has is a mistake of the command line, known only now. */
-static int name_missing(const struct stat_result *result)
+/* A function that no file has is a mistake of the command line, known only now. A recording's own
+ * regions are none: of a part the function may never have been executed. */
+static int name_missing(const struct stat_options *options, const struct stat_result *result)
 {
     int status = result->status;
     for (size_t i = 0; i < result->part_count && result->stop == SIM_STOP_END; i++)
-        if (!result->parts[i].part.found)
+        if (!result->parts[i].part.found && !options->regions_recorded)
             status = complain(EXIT_INPUT, "stat", "region '%s': %s", result->parts[i].part.name,
                               stat_part_missing(&result->parts[i]));
     return status;
@@ -442,7 +438,7 @@ static int report(FILE *out, const struct stat_options *options, const struct st
                         options->output ? options->output : "standard output", strerror(errno));
     if (elsewhere && result->trouble[0] && result->stop != SIM_STOP_LIMIT)
         complain(0, "stat", "%s", result->trouble);
-    return name_missing(result);
+    return name_missing(options, result);
 }
 
 int command_stat(int argc, char **argv)

@@ -4,9 +4,10 @@
 
 #include "command.h"
 #include "fit.h"
+#include "regions.h"
 #include "sim.h"
 
-enum { STAT_EVENTS = 64, STAT_REGIONS = 32 };
+enum { STAT_EVENTS = 64 };
 
 enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
 enum stat_kernel { STAT_KERNEL_WHEN_ASKED, STAT_KERNEL_ON, STAT_KERNEL_OFF };
@@ -36,8 +37,9 @@ struct stat_options {
     struct stat_input input[2];
     unsigned input_count;
     unsigned logical_processors; /* 0: as many as the model has and the inputs can use */
-    struct sim_region_spec regions[STAT_REGIONS];
-    size_t region_count;
+    struct regions regions;
+    bool no_regions;       /* those of a recording are left alone */
+    bool regions_recorded; /* they are a recording's */
     bool per_process;
     bool only_regions; /* the rest runs natively */
     bool passes_given;

@@ -61,11 +61,22 @@ static bool replays(const struct stat_options *options)
     return true;
 }
 
+/* A recording is divided as it was when it was made, unless the command line says otherwise. */
+static int take_recorded_regions(struct stat_options *options)
+{
+    if (options->regions.count || options->no_regions || options->input_count != 1 ||
+        options->input[0].source != STAT_TRACE || options->logical_processors > 1)
+        return GO_ON;
+    int status = regions_of_recording(&options->regions, "stat", options->input[0].path);
+    options->regions_recorded = options->regions.count != 0;
+    return status ? status : GO_ON;
+}
+
 /* What runs natively leaves nothing that could be repeated or recorded. */
 static int check_only_regions(const struct stat_options *options)
 {
     const char *why = NULL;
-    if (!options->region_count)
+    if (!options->regions.count)
         why = "needs a --region";
     else if (has(options, STAT_TRACE) || has(options, STAT_SNIPPET))
         why = "is for programs: recordings and snippets cannot run natively";
@@ -109,7 +120,9 @@ int stat_check_inputs(struct stat_options *options, int argc, char **argv)
                         "'%s': give a program or a recording or snippet, not both", argv[optind]);
     if (optind < argc)
         status = take_programs(options, argv + optind);
-    return status == GO_ON ? check_options(options) : status;
+    if (status == GO_ON)
+        status = check_options(options);
+    return status == GO_ON ? take_recorded_regions(options) : status;
 }
 
 static void append(char *out, size_t size, const char *text)
@@ -134,7 +147,7 @@ void stat_name_inputs(const struct stat_options *options, char *out, size_t size
 
 unsigned stat_logical_processors(const struct stat_options *options, const struct sim_model *model)
 {
-    bool parts = options->region_count || options->per_process;
+    bool parts = options->regions.count || options->per_process;
     unsigned wanted = options->logical_processors;
     if (!wanted)
         wanted = options->input_count > 1 || (model->hyper_threading && !parts) ? 2 : 1;

@@ -29,13 +29,13 @@ static bool resolve(void *context, const struct trace_object *object, const char
 bool stat_divide(const struct stat_options *options, const struct stat_pass *pass,
                  struct sim_bench *bench)
 {
-    struct sim_parts_options how = {.regions = options->regions,
-                                    .region_count = options->region_count,
+    struct sim_parts_options how = {.regions = options->regions.spec,
+                                    .region_count = options->regions.count,
                                     .processes = options->per_process,
                                     .only_regions = options->only_regions,
                                     .resolve = resolve};
 
-    if (!options->region_count && !options->per_process)
+    if (!options->regions.count && !options->per_process)
         return true;
     for (size_t i = 0; i < pass->plan.count; i++)
         how.counters |= 1u << pass->plan.slots[i].counter;
@@ -46,7 +46,7 @@ bool stat_divide(const struct stat_options *options, const struct stat_pass *pas
 static bool is_shown(const struct stat_options *options, const struct sim_part *part)
 {
     if (part->kind == SIM_PART_REST)
-        return options->region_count != 0;
+        return options->regions.count != 0;
     return part->kind != SIM_PART_REGION || strcmp(part->name, "marker") != 0;
 }
 
@@ -92,7 +92,7 @@ bool stat_read_parts(const struct stat_options *options, struct stat_result *res
     const struct stat_pass *p = &result->passes[pass];
     size_t count;
 
-    if (!options->region_count && !options->per_process)
+    if (!options->regions.count && !options->per_process)
         return true;
     const struct sim_part *part = sim_bench_parts(bench, &count, &result->parts_lost);
     if (pass == 0 && !take_parts(options, result, part, count))

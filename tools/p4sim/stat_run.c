@@ -133,6 +133,7 @@ static struct trace_source *source_of(const struct stat_options *options,
                                       int *status)
 {
     const struct stat_input *input = &options->input[which];
+    struct trace_region keep[REGIONS_MOST];
     struct source_choice choice = {.long_mode = options->long_mode,
                                    .short_turns = result->lps > options->input_count};
     choice.from = options->from_instruction;
@@ -145,6 +146,9 @@ static struct trace_source *source_of(const struct stat_options *options,
     else
         choice.argv = input->argv;
     choice.assembly = input->assembly;
+    regions_to_keep(&options->regions, keep);
+    choice.regions = keep;
+    choice.region_count = options->regions.count;
     choice.record_to = recording[0] ? recording : NULL;
     return open_source(&choice, &result->model, error, status);
 }

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: p4sim trace record -o FILE [-m MODEL] [--portable] [--] PROGRAM [ARGUMENTS]\n"
+    "usage: p4sim trace record -o FILE [-m MODEL] [--portable] [--region REGION]...\n"
+    "                          [--] PROGRAM [ARGUMENTS]\n"
     "       p4sim trace check [-m MODEL] [--from N] [--instructions N] [--] PROGRAM [ARGUMENTS]\n"
     "       p4sim trace info FILE\n"
     "       p4sim trace verify FILE\n"
@@ -33,6 +34,9 @@ static const char help[] =
     "      --count N            at most N instructions\n"
     "      --checkpoint-every N (record, cut) instructions between places where a replay can "
     "start\n"
+    "      --region REGION      (record) keep in the recording what p4sim stat is to count there, "
+    "as\n"
+    "                           its --region takes it\n"
     "      --portable           (record) write down what floating point gave, so that hosts which "
     "are no\n"
     "                           x86 can replay it; slow\n\n"

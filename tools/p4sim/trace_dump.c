@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "trace_command.h"
 #include "interpret.h"
+#include "marker.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -72,6 +73,19 @@ static void print_access(const struct dump *dump, const struct trace_instruction
     }
 }
 
+/* What p4sim.h puts into a program's code. */
+static void print_marker(const struct dump *dump, const struct trace_instruction *now)
+{
+    uint8_t bytes[TRACE_MARKER_BYTES];
+    struct trace_marker marker;
+    size_t known = 0;
+
+    if (now->length == 2)
+        known = trace_source_memory_at(dump->source, now->process, now->ip, bytes, sizeof bytes);
+    if (trace_marker(bytes, known, &marker))
+        printf("  %s marker:%s", marker.begin ? "begins" : "ends", marker.name);
+}
+
 static void print_instruction(const struct dump *dump, uint64_t number,
                               const struct trace_instruction *now)
 {
@@ -95,6 +109,7 @@ static void print_instruction(const struct dump *dump, uint64_t number,
         printf("  x%" PRIu32, now->repetitions);
     for (unsigned i = 0; i < now->access_count; i++)
         print_access(dump, now, &now->access[i]);
+    print_marker(dump, now);
     if (now->flags & TRACE_INTERRUPTED)
         printf("  then %" PRIx64 " or another thread", now->next_ip);
     putchar('\n');

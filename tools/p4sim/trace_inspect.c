@@ -28,7 +28,7 @@ static void print_info(const char *path, const struct trace_info *info)
     printf("source          %s\n", info->source);
     if (info->model[0])
         printf("model           %s\n", info->model);
-    printf("complete        %s\n", info->complete ? "yes" : "no: it was cut short");
+    printf("complete        %s\n", info->complete ? "yes" : "no: it was cut short or is damaged");
     printf("instructions    %llu\n", (unsigned long long)info->instructions);
     printf("static          %llu\n", (unsigned long long)info->codes);
     printf("bytes           %llu\n", (unsigned long long)info->file_bytes);
@@ -41,6 +41,20 @@ static void print_info(const char *path, const struct trace_info *info)
         print_end(&info->end);
 }
 
+static void print_regions(const char *path)
+{
+    char ignored[512];
+    int also_ignored;
+    size_t count;
+    struct trace_source *source = trace_open_file(path, ignored, &also_ignored);
+    const struct trace_region *region = source ? trace_source_regions(source, &count) : NULL;
+
+    for (size_t i = 0; region && i < count; i++)
+        printf("%s%s\n", region[i].asked ? "region          " : "marker executed ", region[i].text);
+    if (source)
+        trace_source_close(source);
+}
+
 int trace_show_info(int argc, char **argv)
 {
     struct trace_info info = {0};
@@ -49,10 +63,15 @@ int trace_show_info(int argc, char **argv)
 
     if (argc != 2)
         return complain(EXIT_USAGE, "trace", "info needs one FILE");
-    if (!trace_file_info(argv[1], false, &info, error, &status))
-        return complain(status, "trace", "%s", error);
-    print_info(argv[1], &info);
-    return EXIT_DONE;
+    if (trace_file_info(argv[1], false, &info, error, &status))
+        status = EXIT_DONE;
+    else if (info.version) /* the header is good: what stands behind it? */
+        trace_file_info(argv[1], true, &info, error, &status);
+    if (info.version) {
+        print_info(argv[1], &info);
+        print_regions(argv[1]);
+    }
+    return status ? complain(status, "trace", "%s", error) : EXIT_DONE;
 }
 
 /* Every checksum first; then every instruction is executed again. */

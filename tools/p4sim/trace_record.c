@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "trace_command.h"
+#include "regions.h"
 #include "sim.h"
 
 #include <getopt.h>
@@ -23,12 +24,13 @@ static void on_signal(int number)
 /* ---- record ------------------------------------------------------------------------------------
  */
 
-enum { OPT_CHECKPOINT = 256, OPT_PORTABLE };
+enum { OPT_CHECKPOINT = 256, OPT_PORTABLE, OPT_REGION };
 
 struct record_options {
     const char *model, *output;
     uint64_t checkpoint_every;
     bool portable;
+    struct regions regions;
     char *const *argv;
 };
 
@@ -39,17 +41,20 @@ static int take_options(struct record_options *options, int argc, char **argv)
         {"model", required_argument, NULL, 'm'},
         {"checkpoint-every", required_argument, NULL, OPT_CHECKPOINT},
         {"portable", no_argument, NULL, OPT_PORTABLE},
+        {"region", required_argument, NULL, OPT_REGION},
         {NULL, 0, NULL, 0},
     };
     int code, status = EXIT_DONE;
     optind = 1;
-    while ((code = getopt_long(argc, argv, "+o:m:", long_options, NULL)) != -1) {
+    while (!status && (code = getopt_long(argc, argv, "+o:m:", long_options, NULL)) != -1) {
         if (code == 'o')
             options->output = optarg;
         else if (code == 'm')
             options->model = optarg;
         else if (code == OPT_PORTABLE)
             options->portable = true;
+        else if (code == OPT_REGION)
+            status = regions_take(&options->regions, "trace", optarg);
         else if (code == OPT_CHECKPOINT)
             status = trace_number("checkpoint-every", optarg, 1, &options->checkpoint_every);
         else
@@ -98,8 +103,12 @@ int trace_record(int argc, char **argv)
         return complain(EXIT_INPUT, "trace", "%s", error);
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
+    struct trace_region keep[REGIONS_MOST];
+    regions_to_keep(&options.regions, keep);
     struct trace_source *source =
         trace_open_live(&(struct trace_live_options){.argv = options.argv,
+                                                     .regions = keep,
+                                                     .region_count = options.regions.count,
                                                      .cpuid = sim_model_cpuid,
                                                      .cpuid_context = &model,
                                                      .record_to = options.output,
