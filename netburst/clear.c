@@ -92,6 +92,7 @@ void throw_out(struct nb_machine *m, struct lp *lp, uint32_t last)
     empty_back_end(m, lp);
     repair_past(m, lp);
     turns_forget(lp);
+    lp->table_lost = false;
     lp->dyn_retired = lp->dyn_fetched;
 }
 

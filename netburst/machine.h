@@ -58,6 +58,8 @@ struct lp {
     /* renamer */
     uint64_t rat[NB_REGISTERS + 8]; /* sequence number of the last writer; 0: committed */
     uint8_t x87_top;
+    bool table_lost;         /* it is that of a path that was left: */
+    uint32_t table_back_dyn; /* until this branch has retired */
     uint32_t loads_in_flight;
     bool stall_posted;
     nb_clock allocate_next; /* after a PAUSE: nothing is allocated before */
@@ -71,10 +73,7 @@ struct lp {
      * right path's, the others are on the wrong path. */
     struct turn {
         uint32_t dyn;
-        bool have_table; /* the renamer's table behind it has been saved */
-        uint8_t x87_top;
         nb_clock resolve_at;
-        uint64_t rat[NB_REGISTERS + 8];
     } turn[NB_TURNS];
     unsigned turns;
     nb_clock resolve_at; /* the earliest of the turns' */
@@ -325,7 +324,6 @@ void registers_release(struct nb_machine *m, const struct nb_uop *uop);
 /* turn.c: mispredicted branches from fetch to the front end's new start */
 void turn_right_path(struct lp *lp, struct dyn *d);
 void turn_wrong_path(struct lp *lp, struct dyn *d);
-void turn_allocated(struct lp *lp, uint32_t dyn);
 void turn_executed(struct lp *lp, uint32_t dyn, nb_clock resolve_at);
 void turns_forget(struct lp *lp);
 nb_clock turn_cycle(struct nb_machine *m);

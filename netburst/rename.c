@@ -5,15 +5,22 @@
  *
  * The register alias table maps each logical register to the uop that writes it last; partial
  * registers are the whole register (Agner 5.8). x87 registers are renamed through the top of stack.
- * When the front end has gone down a wrong path the table is saved behind the mispredicted branch
- * and restored when that resolves (turn.c); the bogus uops themselves stay and are cancelled at
- * retirement (Agner 3.4).
+ *
+ * After a misprediction the table is that of the wrong path. Published are two tables for each
+ * logical processor, the front end's and one of what has retired (descriptions after Hinton 2001),
+ * and none for each branch; so the front end's becomes a copy of the other one when the branch has
+ * retired, and until then nothing of the new path is renamed. The P6 did so: a misprediction stops
+ * its renamer until the branch's result is committed (US patent 6,079,014, by its architects); that
+ * its successor does is a model choice. Bogus uops stay in the reorder buffer and are cancelled at
+ * retirement (Fog 3.4).
  *
  * With two logical processors allocation serves one a clock, in turn; each has its half of the
  * buffers and queues, the registers are shared (Marr 2002). A PAUSE keeps the next uops of its
  * logical processor out for `pause_clocks`, in which the other one has the allocator to itself.
  */
 #include "machine.h"
+
+#include <string.h>
 
 #define X87_REGISTERS 8u
 
@@ -243,8 +250,6 @@ static void allocate(struct nb_machine *m, struct lp *lp, const struct fetched *
     x87_after(lp, d->code);
     if (d->code->flags & NB_CODE_PAUSE)
         lp->allocate_next = m->now + m->p.pause_clocks;
-    if (d->mispredicted)
-        turn_allocated(lp, f->dyn);
 }
 
 static void show_stall(struct nb_machine *m, struct lp *lp, bool stores)
@@ -255,10 +260,24 @@ static void show_stall(struct nb_machine *m, struct lp *lp, bool stores)
     p4pmu_level(m->pmu, P4PMU_EV_resource_stall, 1u << 5, lp->who, stores);
 }
 
+/* The branch whose path goes on here has retired: all that is in flight is bogus, so every register
+ * is where the retirement table says. */
+static bool table_back(struct lp *lp)
+{
+    if ((int32_t)(lp->dyn_retired - lp->table_back_dyn) <= 0)
+        return false;
+    memset(lp->rat, 0, sizeof lp->rat);
+    lp->x87_top = lp->retired_x87_top;
+    lp->table_lost = false;
+    return true;
+}
+
 static nb_clock allocate_some(struct nb_machine *m, struct lp *lp)
 {
     nb_clock next = m->now + 1;
     enum stall stall = STALL_NONE;
+    if (lp->table_lost && !table_back(lp))
+        return NB_NEVER; /* until it retires */
     for (unsigned n = 0; n < m->p.allocate_width; n++) {
         if (lp->fetched_head == lp->fetched_tail) {
             next = NB_NEVER;

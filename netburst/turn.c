@@ -3,22 +3,18 @@
  *
  * When a branch executes and its outcome is not what the front end went on with, fetch starts again
  * at the outcome, the front end's past (history, return stack position) is that behind the branch,
- * and the renamer goes on with the table as it was behind it. Bogus uops that were allocated stay
- * and are cancelled at retirement (Fog, Microarchitecture, 3.4); those in the queue before the
- * allocator are dropped. Resolving takes until the last of the 20 published stages.
+ * and the uops in the queue before the allocator are dropped. Bogus uops that were allocated stay
+ * and are cancelled at retirement (Fog, Microarchitecture, 3.4). Resolving takes until the last of
+ * the 20 published stages. The renamer takes the new path when the branch has retired (rename.c).
  *
  * The execution units cannot know which path they are on: a branch on a wrong path that finds
- * itself mispredicted, by the values of that path, turns fetch likewise, and what follows is as
- * bogus, until an older branch resolves. So mispredicted branches are a list, oldest first; one
- * that resolves drops all younger ones. The input goes back to the path's state behind the branch.
- * A branch whose outcome nobody knows (it hangs on an unknown value) turns nothing, nor does one
- * for which the list is full: how many tables the renamer keeps is not published. That nothing else
- * keeps the new path out of the renamer, its own mispredicted branch least of all, is a model
- * choice.
+ * itself mispredicted, by the values of that path, turns fetch likewise, until an older branch
+ * resolves; what it fetches waits for a branch that only retires behind that one, and is dropped.
+ * So mispredicted branches are a list, oldest first; one that resolves drops all younger ones. The
+ * input goes back to the path's state behind the branch. A branch whose outcome nobody knows (it
+ * hangs on an unknown value) turns nothing, nor does one for which the list is full (model choice).
  */
 #include "machine.h"
-
-#include <string.h>
 
 void turns_forget(struct lp *lp)
 {
@@ -31,7 +27,6 @@ static void add(struct lp *lp, struct dyn *d)
     struct turn *turn = &lp->turn[lp->turns++];
     d->mispredicted = true;
     turn->dyn = lp->fe.dyn;
-    turn->have_table = false;
     turn->resolve_at = NB_NEVER;
 }
 
@@ -57,33 +52,14 @@ void turn_wrong_path(struct lp *lp, struct dyn *d)
     add(lp, d);
 }
 
-static struct turn *find(struct lp *lp, uint32_t dyn)
-{
-    for (unsigned i = 0; i < lp->turns; i++)
-        if (lp->turn[i].dyn == dyn)
-            return &lp->turn[i];
-    return NULL;
-}
-
-/* The mispredicted branch DYN has been renamed: the table behind it is saved. */
-void turn_allocated(struct lp *lp, uint32_t dyn)
-{
-    struct turn *turn = find(lp, dyn);
-    if (!turn)
-        return;
-    memcpy(turn->rat, lp->rat, sizeof lp->rat);
-    turn->x87_top = lp->x87_top;
-    turn->have_table = true;
-}
-
 /* The branch DYN has executed. */
 void turn_executed(struct lp *lp, uint32_t dyn, nb_clock resolve_at)
 {
-    struct turn *turn = find(lp, dyn);
-    if (!turn)
-        return;
-    turn->resolve_at = resolve_at;
-    lp->resolve_at = min64(lp->resolve_at, resolve_at);
+    for (unsigned i = 0; i < lp->turns; i++)
+        if (lp->turn[i].dyn == dyn) {
+            lp->turn[i].resolve_at = resolve_at;
+            lp->resolve_at = min64(lp->resolve_at, resolve_at);
+        }
 }
 
 /* The branches younger than the first N are forgotten. */
@@ -98,15 +74,13 @@ static void keep(struct lp *lp, unsigned n)
 /* The outcome of mispredicted branch NUMBER reaches the front end. */
 static void resolve(struct nb_machine *m, struct lp *lp, unsigned number)
 {
-    const struct turn *turn = &lp->turn[number];
-    const struct dyn *d = dyn_at(lp, turn->dyn);
+    uint32_t dyn = lp->turn[number].dyn;
+    const struct dyn *d = dyn_at(lp, dyn);
     lp->past.history = d->history;
     predict_follow(m, lp, d->code, d->taken);
     lp->past.return_top = d->return_top;
-    if (turn->have_table) {
-        memcpy(lp->rat, turn->rat, sizeof lp->rat);
-        lp->x87_top = turn->x87_top;
-    }
+    lp->table_lost = true;
+    lp->table_back_dyn = dyn;
     fe_restart(m, lp, d->in.next_ip, d->in.process);
     keep(lp, number);
     if (number) {

@@ -239,6 +239,41 @@ static void a_misprediction_costs_24_to_35_clocks(void **state)
     assert_true(with.stats.bogus_uops > 20 * with.stats.mispredicted_branches);
 }
 
+static bool random_at_1(const struct stream *s, uint64_t iteration, uint32_t item)
+{
+    return item == 1 && random_at_60(s, iteration, 60);
+}
+
+/* Clocks that a misprediction of a branch costs that does not wait for the load before it. */
+static double clocks_each_behind_a_load(bool from_memory)
+{
+    struct run run[2];
+    for (unsigned random = 0; random < 2; random++) {
+        struct stream *s = calloc(1, sizeof *s);
+        stream_add(s, (struct item)READ("\x8b\x30", 4, 0x8200000, from_memory ? 4160 : 0, 0));
+        stream_add(s, (struct item)PLAIN("\x74\x02")); /* je over the next */
+        stream_add(s, (struct item)PLAIN("\x89\xff"));
+        for (unsigned i = 0; i < 30; i++)
+            stream_add(s, (struct item)PLAIN("\x31\xdb")); /* xor ebx, ebx */
+        s->taken = random ? random_at_1 : NULL;
+        stream_close(s, 2000);
+        run[random] = run_setups(s, NULL, 0, false);
+        free(s);
+    }
+    return (double)(run[1].stats.clocks - run[0].stats.clocks) /
+           (double)(run[1].stats.mispredicted_branches - run[0].stats.mispredicted_branches);
+}
+
+/* Well predicted, the loads of many turns of the loop run side by side. After a misprediction what
+ * is behind the branch waits until the branch has retired, and the load before it. */
+static void the_right_path_waits_until_its_branch_has_retired(void **state)
+{
+    (void)state;
+    double hit = clocks_each_behind_a_load(false), miss = clocks_each_behind_a_load(true);
+    if (hit > 40 || miss < hit + 100)
+        fail_msg("%.1f clocks a misprediction behind a hit, %.1f behind a miss", hit, miss);
+}
+
 static bool every_third_at_60(const struct stream *s, uint64_t iteration, uint32_t item)
 {
     (void)s;
@@ -319,6 +354,7 @@ int main(void)
         cmocka_unit_test(an_l2_hit_goes_round_the_replay_loop_twice),
         cmocka_unit_test(a_chain_gets_over_a_miss),
         cmocka_unit_test(a_misprediction_costs_24_to_35_clocks),
+        cmocka_unit_test(the_right_path_waits_until_its_branch_has_retired),
         cmocka_unit_test(a_short_pattern_is_predicted),
         cmocka_unit_test(counters_agree_with_the_machine_itself),
         cmocka_unit_test(passing_idle_clocks_in_one_step_changes_nothing),
