@@ -7,26 +7,27 @@
  * its own, the control registers, the alias of MMX and x87 registers.
  */
 #include "decode.h"
+#include <assert.h>
 #include <string.h>
 
 enum { AX = 0, CX = 1, DX = 2, BX = 3, SP = 4, BP = 5, SI = 6, DI = 7 };
 
 void nb_add_source(struct nb_facts *facts, uint8_t reg)
 {
-    for (unsigned i = 0; i < facts->sources; i++)
-        if (facts->source[i] == reg)
-            return;
-    if (reg != NB_REG_NONE && facts->sources < sizeof facts->source)
-        facts->source[facts->sources++] = reg;
+    unsigned n = facts->sources;
+    if (reg == NB_REG_NONE || n >= sizeof facts->source || memchr(facts->source, reg, n))
+        return;
+    facts->source[n] = reg;
+    facts->sources++;
 }
 
 void nb_add_result(struct nb_facts *facts, uint8_t reg)
 {
-    for (unsigned i = 0; i < facts->results; i++)
-        if (facts->result[i] == reg)
-            return;
-    if (reg != NB_REG_NONE && facts->results < sizeof facts->result)
-        facts->result[facts->results++] = reg;
+    unsigned n = facts->results;
+    if (reg == NB_REG_NONE || n >= sizeof facts->result || memchr(facts->result, reg, n))
+        return;
+    facts->result[n] = reg;
+    facts->results++;
 }
 
 void nb_add_read(struct nb_facts *facts, struct nb_address access)
@@ -382,116 +383,176 @@ static void flow_increment(struct nb_facts *facts, const cs_x86 *x86)
     facts->flags_merge = true;
 }
 
-static void apply_flow(const struct nb_decoder *decoder, const struct nb_name *name,
-                       struct nb_facts *facts, struct nb_code *code)
+/* Operands to operands. */
+static bool data_flow(const struct nb_decoder *decoder, const struct nb_name *name,
+                      struct nb_facts *facts, struct nb_code *code)
 {
     const cs_x86 *x86 = &decoder->insn->detail->x86;
+    (void)code;
     switch ((enum nb_flow)name->flow) {
     case NB_FLOW_READ:
     case NB_FLOW_MULTIPLY:
         flow_read(facts, x86);
-        break;
+        return true;
     case NB_FLOW_WRITE:
         flow_write(facts, x86);
-        break;
+        return true;
     case NB_FLOW_MODIFY:
         flow_modify(facts, x86);
-        break;
+        return true;
     case NB_FLOW_MOVE:
         flow_move(facts, x86);
-        break;
+        return true;
     case NB_FLOW_MOVE_SCALAR:
         flow_move_scalar(facts, x86);
-        break;
+        return true;
     case NB_FLOW_MERGE:
         flow_merge(facts, x86);
-        break;
+        return true;
     case NB_FLOW_INCREMENT:
         flow_increment(facts, x86);
-        break;
+        return true;
     case NB_FLOW_LEA:
         flow_lea(facts, x86);
-        break;
+        return true;
     case NB_FLOW_EXCHANGE:
         flow_exchange(facts, x86, name->flags != 0);
-        break;
+        return true;
     case NB_FLOW_COMPARE_EXCHANGE:
         flow_modify(facts, x86);
-        break;
+        return true;
     case NB_FLOW_IMPLIED:
         flow_implied(facts);
-        break;
-    case NB_FLOW_TABLE:
-        flow_table(facts);
-        break;
-    case NB_FLOW_FAR_POINTER:
-        flow_far_pointer(facts, x86);
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What moves the stack pointer. */
+static bool stack_flow(const struct nb_decoder *decoder, const struct nb_name *name,
+                       struct nb_facts *facts, struct nb_code *code)
+{
+    const cs_x86 *x86 = &decoder->insn->detail->x86;
+    (void)code;
+    switch ((enum nb_flow)name->flow) {
     case NB_FLOW_PUSH:
         flow_push(facts, x86);
-        break;
+        return true;
     case NB_FLOW_POP:
         flow_pop(facts, x86);
-        break;
+        return true;
     case NB_FLOW_PUSH_ALL:
         flow_push_all(facts);
-        break;
+        return true;
     case NB_FLOW_POP_ALL:
         flow_pop_all(facts);
-        break;
+        return true;
     case NB_FLOW_ENTER:
         flow_enter(facts, x86);
-        break;
+        return true;
     case NB_FLOW_LEAVE:
         flow_leave(facts);
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What may go somewhere else. */
+static bool branch_flow(const struct nb_decoder *decoder, const struct nb_name *name,
+                        struct nb_facts *facts, struct nb_code *code)
+{
+    const cs_x86 *x86 = &decoder->insn->detail->x86;
+    switch ((enum nb_flow)name->flow) {
     case NB_FLOW_JUMP:
         flow_jump(facts, x86, code);
-        break;
+        return true;
     case NB_FLOW_CONDITIONAL:
         flow_conditional(facts, code);
-        break;
+        return true;
     case NB_FLOW_CALL:
         flow_call(facts, x86, code);
-        break;
+        return true;
     case NB_FLOW_RETURN:
         flow_return(facts, code);
-        break;
+        return true;
     case NB_FLOW_FAR:
         flow_far(decoder, name->name, facts, code);
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Memory by other rules than the operands. */
+static bool memory_flow(const struct nb_decoder *decoder, const struct nb_name *name,
+                        struct nb_facts *facts, struct nb_code *code)
+{
+    const cs_x86 *x86 = &decoder->insn->detail->x86;
+    (void)code;
+    switch ((enum nb_flow)name->flow) {
+    case NB_FLOW_TABLE:
+        flow_table(facts);
+        return true;
+    case NB_FLOW_FAR_POINTER:
+        flow_far_pointer(facts, x86);
+        return true;
     case NB_FLOW_LOAD_STRING:
     case NB_FLOW_STORE_STRING:
     case NB_FLOW_MOVE_STRING:
     case NB_FLOW_SCAN_STRING:
     case NB_FLOW_COMPARE_STRING:
         flow_string(facts, x86, name->flow);
-        break;
-    case NB_FLOW_NOTHING:
-        break;
+        return true;
     case NB_FLOW_PREFETCH:
         flow_prefetch(facts, x86, name->name);
-        break;
+        return true;
     case NB_FLOW_FENCE:
         facts->fences = true;
         facts->fence_orders_stores = strcmp(name->name, "lfence") != 0;
-        break;
-    case NB_FLOW_X87:
-        nb_x87_facts(decoder->insn, facts, code);
-        break;
-    case NB_FLOW_STATE:
-        flow_state(facts, x86, name->name);
-        break;
+        return true;
     case NB_FLOW_MASKED_STORE:
         flow_masked_store(facts, x86);
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Units with a state of their own, and nothing at all. */
+static bool system_flow(const struct nb_decoder *decoder, const struct nb_name *name,
+                        struct nb_facts *facts, struct nb_code *code)
+{
+    const cs_x86 *x86 = &decoder->insn->detail->x86;
+    switch ((enum nb_flow)name->flow) {
+    case NB_FLOW_NOTHING:
+        return true;
+    case NB_FLOW_X87:
+        nb_x87_facts(decoder->insn, facts, code);
+        return true;
+    case NB_FLOW_STATE:
+        flow_state(facts, x86, name->name);
+        return true;
     case NB_FLOW_LOAD_CONTROL:
         flow_control(facts, x86, true);
-        break;
+        return true;
     case NB_FLOW_STORE_CONTROL:
         flow_control(facts, x86, false);
-        break;
+        return true;
+    default:
+        return false;
     }
+}
+
+static void apply_flow(const struct nb_decoder *decoder, const struct nb_name *name,
+                       struct nb_facts *facts, struct nb_code *code)
+{
+    bool known = data_flow(decoder, name, facts, code) || stack_flow(decoder, name, facts, code) ||
+                 branch_flow(decoder, name, facts, code) ||
+                 memory_flow(decoder, name, facts, code) || system_flow(decoder, name, facts, code);
+    assert(known);
+    (void)known;
 }
 
 static bool is_vector(uint8_t reg)
