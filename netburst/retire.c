@@ -18,6 +18,7 @@
 #define TYPE_CALL          (1u << 2)
 #define TYPE_RETURN        (1u << 3)
 #define TYPE_INDIRECT      (1u << 4)
+#define SSE_ASSIST_ALL     (1u << 15)
 
 /* What one clock's group of uops, all of one logical processor and CPL, adds up to. */
 struct group {
@@ -163,7 +164,7 @@ static void ask_assist(struct nb_machine *m, struct lp *lp, const struct dyn *d)
     if (x87)
         post(m, d->who, P4PMU_EV_x87_assist, x87, 1);
     if (d->in.assist & NB_ASSIST_SSE)
-        post(m, d->who, P4PMU_EV_SSE_input_assist, 1u << 15, 1);
+        post(m, d->who, P4PMU_EV_SSE_input_assist, SSE_ASSIST_ALL, 1);
     lp->after.flow[FLOW_ASSIST] =
         (struct nb_instruction){.repetitions = 1,
                                 .ip = d->in.next_ip,
@@ -232,8 +233,11 @@ static void retire_uop(struct nb_machine *m, struct lp *lp, struct rob_entry *e,
     g->completed[e->bogus] += e->last && !d->flow;
     lp->irq.inside = !e->last && !e->bogus;
     lp->irq.returned &= e->bogus;
-    if (!e->last || e->bogus)
+    if (!e->last || e->bogus) {
+        if (e->last && (d->in.assist & NB_ASSIST_SSE)) /* asked for, and nobody helps */
+            post(m, d->who, P4PMU_EV_SSE_input_assist, SSE_ASSIST_ALL, 1);
         return;
+    }
     uint32_t dyn = e->dyn;
     lp->irq.ip = d->in.next_ip;
     if (lp->after.precise)

@@ -226,6 +226,7 @@ static bool wrong_step(void *context, uint64_t ip, struct nb_instruction *out)
     out->access_count = step.access_count;
     out->unknown = step.unknown;
     out->unmapped = step.unmapped;
+    out->assist = step.assist;
     if (step.next_known) {
         out->next_ip = step.next_ip;
         out->flags |= NB_INSTRUCTION_NEXT_KNOWN;

@@ -153,6 +153,7 @@ struct trace_wrong_step {
     uint8_t access_count;
     uint8_t unknown;  /* a bit for each access whose address nobody knows; it is 0 there */
     uint8_t unmapped; /* a bit for each access to where no page can be: it would fault */
+    uint8_t assist;   /* enum trace_assist, where the result is known */
     struct trace_access access[TRACE_ACCESSES];
 };
 

@@ -338,7 +338,7 @@ static void fill_in(struct wrong_path *path, const struct recipe *recipe,
     step->access_count =
         (uint8_t)recipe_accesses(recipe, &path->machine.state.registers, step->access);
     step->unknown = (uint8_t)unknown_addresses(path, recipe);
-    step->unmapped = 0;
+    step->unmapped = step->assist = 0;
     for (unsigned i = 0; i < step->access_count; i++) {
         if (step->unknown >> i & 1)
             step->access[i].address = 0;
@@ -373,6 +373,7 @@ void wrong_path_step(struct wrong_path *path, uint64_t ip, const struct interpre
         return;
     }
     out->repetitions = machine->repetitions;
+    out->assist = machine->assist;
     path->unknown &= ~recipe->effects.writes;
     note_written(path, recipe, out, out->repetitions, true);
     out->next_known = true;
