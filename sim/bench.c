@@ -15,6 +15,7 @@
 #include "registers.h"
 #include "spread.h"
 #include "system.h"
+#include "windows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,8 @@ struct sim_bench {
     struct sim_registers registers[2]; /* by source */
     struct sim_accesses accesses;      /* what sim_bench_accesses() gave last */
     struct sim_parts *parts;           /* or NULL */
-    struct kernel_pages pages;         /* that the programs have touched */
+    struct windows windows;
+    struct kernel_pages pages; /* that the programs have touched */
     struct sampler sampler;
     struct sim_exact *exact; /* or NULL */
     uint32_t core_mhz;
@@ -105,11 +107,20 @@ static void copy_instruction(const struct trace_instruction *in, struct nb_instr
 }
 
 /* *BOUNDARY: between parts, before the instruction. */
+static enum trace_result ask(struct feed *feed, struct trace_instruction *in, bool *boundary)
+{
+    struct sim_bench *bench = feed->bench;
+    if (bench->parts)
+        return sim_parts_next(bench->parts, in, boundary);
+    if (bench->windows.every)
+        return windows_next(&bench->windows, feed->source, bench->stop, in);
+    return trace_source_next(feed->source, in);
+}
+
 static enum nb_input_result from_source(struct feed *feed, struct trace_instruction *in,
                                         bool *boundary)
 {
-    struct sim_parts *parts = feed->bench->parts;
-    switch (parts ? sim_parts_next(parts, in, boundary) : trace_source_next(feed->source, in)) {
+    switch (ask(feed, in, boundary)) {
     case TRACE_OK:
         return NB_INPUT_OK;
     case TRACE_SYNC:
@@ -117,8 +128,9 @@ static enum nb_input_result from_source(struct feed *feed, struct trace_instruct
     case TRACE_ERROR:
         feed->bench->failed = feed->source;
         break;
-    case TRACE_IDLE: /* only where a choice is made (spread.c) */
-        return NB_INPUT_IDLE;
+    case TRACE_IDLE: /* where a choice is made (spread.c), or stopped between windows */
+        feed->bench->stopped = feed->bench->windows.every != 0;
+        return feed->bench->stopped ? NB_INPUT_END : NB_INPUT_IDLE;
     case TRACE_END:
         break;
     }
@@ -478,6 +490,17 @@ bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *o
 {
     bench->parts = sim_parts_new(options, bench->source[0]);
     return bench->parts != NULL;
+}
+
+void sim_bench_windows(struct sim_bench *bench, uint64_t every, uint64_t length)
+{
+    bench->windows = (struct windows){.every = every, .length = length};
+}
+
+uint64_t sim_bench_executed(const struct sim_bench *bench, uint64_t *skipped)
+{
+    *skipped = bench->windows.skipped;
+    return bench->windows.done;
 }
 
 const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, size_t *lost)

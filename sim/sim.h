@@ -81,6 +81,12 @@ bool sim_bench_divide(struct sim_bench *bench, const struct sim_parts_options *o
 const struct sim_part *sim_bench_parts(struct sim_bench *bench, size_t *count, size_t *lost);
 /* How often the program ran natively between regions so far. Likewise. */
 uint64_t sim_bench_stretches(const struct sim_bench *bench);
+/* Of every EVERY instructions of the source the first LENGTH (1 to EVERY) are simulated, the others
+ * only executed (windows.h). Before the first instruction; for a bench with one source, undivided,
+ * on one logical processor. */
+void sim_bench_windows(struct sim_bench *bench, uint64_t every, uint64_t length);
+/* How many the source has given so far, and how many of them were only executed. */
+uint64_t sim_bench_executed(const struct sim_bench *bench, uint64_t *skipped);
 /* The model's operating system (kernel_stub.def): what runs at CPL 0. */
 struct sim_kernel_options {
     bool on;           /* system calls, page faults and the timer execute code */

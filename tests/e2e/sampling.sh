@@ -90,6 +90,25 @@ same "samples of --max 100" "$(samples each)" 100
 "$P4SIM" record -q -o "$work/none" -e $event -c 1000000 -- "$program" || fail "long period"
 same "samples of a long period" "$(samples none)" 0
 
+# ---- windows: a tenth of the run is simulated, and all of it executed
+"$P4SIM" record -o "$work/windows" -e instr_retired:u -c 500 --every 1009 --for 101 -- "$PROGRAMS/sort" 2000 \
+    >"$work/out" 2>"$work/err" || fail "windows: $(cat "$work/err")"
+grep -q '2000 records sorted twice, 0 differences' "$work/out" || fail "the program in windows: $(cat "$work/out")"
+"$P4SIM" stat --csv -o "$work/stat" -e instr_retired:u -- "$PROGRAMS/sort" 2000 >"$work/out" || fail "stat sort"
+awk -v whole="$(count instr_retired:u "$work/stat")" '
+    / simulated: / { bad = $4 > whole || $4 < 0.99 * whole || $2 != int($4 / 1009) * 101 + ($4 % 1009 < 101 ? $4 % 1009 : 101) }
+    END { exit bad }' "$work/err" || fail "windows: $(grep simulated "$work/err")"
+"$P4SIM" report "$work/windows" >"$work/out" || fail "report of windows"
+grep -q '# in windows: .* the whole run has about 9.98' "$work/out" || fail "windows are not told: $(head -4 "$work/out")"
+"$P4SIM" annotate "$work/windows" | grep -q '^in windows: ' || fail "annotate does not tell of windows"
+# the same windows of its recording
+"$P4SIM" trace record -o "$work/sort.p4t" -- "$PROGRAMS/sort" 2000 >"$work/out" 2>"$work/err" || fail "trace record"
+"$P4SIM" record -q -o "$work/replayed_windows" -e instr_retired:u -c 500 --every 1009 --for 101 \
+    --trace "$work/sort.p4t" || fail "windows of a recording"
+same "windows of a recording" "$(report replayed_windows --by instruction)" "$(report windows --by instruction)"
+expect 2 "--every and --for go together" "$P4SIM" record --every 100 -- "$program"
+expect 2 "is more than --every" "$P4SIM" record --every 100 --for 101 -- "$program"
+
 # ---- a full buffer loses records and says so; the interrupt before it is full loses none
 "$P4SIM" record -o "$work/slack" -e $event -c $period --precise --buffer 64 --threshold 32 -- "$program" \
     2>"$work/err" || fail "threshold"

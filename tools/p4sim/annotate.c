@@ -263,8 +263,14 @@ static void print_csv(FILE *out, const struct annotate *a, const struct annotate
 
 static void print_error(FILE *out, const struct annotate *a)
 {
+    const struct samples_end *end = &a->samples->end;
     const char *trouble;
     double error;
+    if (a->samples->about.every && a->samples->complete)
+        fprintf(out,
+                "\nin windows: %" PRIu64 " of %" PRIu64
+                " instructions were simulated; samples and exact counts are of those alone\n",
+                end->executed - end->skipped, end->executed);
     if (annotate_error(a, &error))
         fprintf(out,
                 "\n%.1f%% of all samples lie on other instructions than an exact profile of the "

@@ -41,7 +41,10 @@ static const char help[] =
     "      --asm TEXT          assemble and run a text\n"
     "      --64                the snippet is 64-bit code\n"
     "      --kernel            with the kernel's side of system calls, page faults and the timer\n"
-    "      --max-instructions N  stop after N instructions\n"
+    "      --max-instructions N  stop after N simulated instructions\n"
+    "      --every N --for M   simulate the first M of every N instructions, only execute the "
+    "others:\n"
+    "                          for long runs\n"
     "  -m, --model NAME        processor model or a model file (default " P4SIM_DEFAULT_MODEL
     ")\n\n"
     "  -o, --output FILE       the samples (default p4sim.samples)\n"
@@ -68,6 +71,8 @@ enum option_code {
     OPT_SNIPPET,
     OPT_ASM,
     OPT_MAX_INSTRUCTIONS,
+    OPT_EVERY,
+    OPT_FOR,
     OPT_64,
     OPT_KERNEL,
     OPT_NO_PROGRESS,
@@ -91,6 +96,8 @@ static const struct option long_options[] = {
     {"max-instructions", required_argument, NULL, OPT_MAX_INSTRUCTIONS},
     {"64", no_argument, NULL, OPT_64},
     {"kernel", no_argument, NULL, OPT_KERNEL},
+    {"every", required_argument, NULL, OPT_EVERY},
+    {"for", required_argument, NULL, OPT_FOR},
     {"model", required_argument, NULL, 'm'},
     {"output", required_argument, NULL, 'o'},
     {"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
@@ -209,6 +216,10 @@ static int take_option(struct record_options *options, int code, const char *tex
     case OPT_MAX_INSTRUCTIONS:
         return take_number("--max-instructions", text, 1, UINT64_MAX / 2,
                            &options->max_instructions);
+    case OPT_EVERY:
+        return take_number("--every", text, 1, UINT64_MAX / 2, &options->every);
+    case OPT_FOR:
+        return take_number("--for", text, 1, UINT64_MAX / 2, &options->length);
     case OPT_TRACE:
         return take_source(options, &options->source.recording, text);
     case OPT_SNIPPET:
@@ -251,6 +262,12 @@ static int check_options(struct record_options *options)
                         "--call-chain with --precise: the processor stores a precise record by "
                         "itself, and nobody walks the stack at that moment; the chain can only be "
                         "had by interrupt");
+    if (!options->every != !options->length)
+        return complain(EXIT_USAGE, "record", "--every and --for go together: --every %s --for %s",
+                        options->every ? "N" : "what?", options->length ? "M" : "what?");
+    if (options->length > options->every)
+        return complain(EXIT_USAGE, "record", "--for %llu is more than --every %llu",
+                        (unsigned long long)options->length, (unsigned long long)options->every);
     if (options->threshold > (options->buffer ? options->buffer : 64))
         return complain(EXIT_USAGE, "record", "--threshold %u is beyond the buffer's %u records",
                         (unsigned)options->threshold,

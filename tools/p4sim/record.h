@@ -18,6 +18,7 @@ struct record_options {
     bool kernel;
     uint32_t buffer, threshold;
     uint64_t max_samples, max_instructions;
+    uint64_t every, length; /* windows; 0: the whole run */
 };
 
 struct record_run {

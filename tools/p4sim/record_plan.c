@@ -90,6 +90,8 @@ static void describe(struct record_run *run)
     about->core_mhz = run->model.params.core_mhz;
     about->l1_line_bytes = run->model.params.l1_line;
     about->l1_sets = run->model.params.l1_sets;
+    about->every = options->every;
+    about->length = options->length;
     about->event_count = options->event_count;
     for (unsigned i = 0; i < options->event_count; i++) {
         struct samples_event *event = &about->event[i];

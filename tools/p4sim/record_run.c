@@ -173,6 +173,7 @@ static void take_totals(struct record_run *run)
     struct samples_totals *to = &run->end.totals;
     run->end.clocks = stats->clocks;
     run->end.instructions = stats->instructions;
+    run->end.executed = sim_bench_executed(run->bench, &run->end.skipped);
     to->samples = from->samples;
     to->interrupts = from->interrupts;
     to->interrupt_clocks = stats->handler_clocks;
@@ -253,6 +254,12 @@ static void summary(const struct record_run *run)
 {
     fprintf(stderr, "\n%" PRIu64 " samples in %s (%s)\n", run->end.totals.samples,
             run->options->output, run->end.how);
+    if (run->about.every)
+        fprintf(stderr,
+                "  simulated: %" PRIu64 " of %" PRIu64 " instructions, %" PRIu64
+                " of every %" PRIu64 "; the others were executed, and are not counted\n",
+                run->end.executed - run->end.skipped, run->end.executed, run->about.length,
+                run->about.every);
     say_events(run);
     say_cost(run);
 }
@@ -341,6 +348,7 @@ static int open_all(struct record_run *run)
     run->about.wide = is_wide(run);
     sim_bench_kernel(run->bench, &(struct sim_kernel_options){.on = run->options->kernel,
                                                               .timer_hz = SIM_TIMER_HZ});
+    sim_bench_windows(run->bench, run->options->every, run->options->length);
     run->writer = samples_create(run->options->output, &run->about, error);
     if (!run->writer)
         return complain(EXIT_INPUT, "record", "%s", error);

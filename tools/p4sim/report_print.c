@@ -34,6 +34,16 @@ static uint64_t samples_of(const struct report_column *c)
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
+static void print_windows(FILE *out, const struct samples_end *end)
+{
+    uint64_t simulated = end->executed - end->skipped;
+    fprintf(out,
+            "# in windows: %" PRIu64 " of %" PRIu64
+            " instructions were simulated; the whole run has "
+            "about %.4g times as many events\n",
+            simulated, end->executed, (double)end->executed / (simulated ? (double)simulated : 1));
+}
+
 static void print_column(FILE *out, const struct report *report, const struct report_column *c)
 {
     const struct samples_event *event = event_of(c);
@@ -45,6 +55,8 @@ static void print_column(FILE *out, const struct report *report, const struct re
     if (event && s->complete && s->end.counted[c->event])
         fprintf(out, "; the event happened %" PRIu64 " times", s->end.count[c->event]);
     fputc('\n', out);
+    if (s->about.every && s->complete)
+        print_windows(out, &s->end);
     if (!s->complete)
         fprintf(out, "# the run is not complete: %s\n", s->missing);
     if (c->left_out)

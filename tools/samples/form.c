@@ -25,11 +25,16 @@ char *form_about_text(const struct samples_about *about)
     json_t *events = json_array();
     for (size_t i = 0; i < about->event_count; i++)
         json_array_append_new(events, event_json(&about->event[i]));
-    return take_text(json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:o}", "schema",
-                               "p4sim-samples/1", "made_by", about->made_by, "model", about->model,
-                               "program", about->program, "core_mhz", (int)about->core_mhz,
-                               "l1_line_bytes", (int)about->l1_line_bytes, "l1_sets",
-                               (int)about->l1_sets, "wide", (int)about->wide, "events", events));
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:o}", "schema", "p4sim-samples/1",
+                  "made_by", about->made_by, "model", about->model, "program", about->program,
+                  "core_mhz", (int)about->core_mhz, "l1_line_bytes", (int)about->l1_line_bytes,
+                  "l1_sets", (int)about->l1_sets, "wide", (int)about->wide, "events", events);
+    if (root && about->every) {
+        json_object_set_new(root, "every", json_integer((json_int_t)about->every));
+        json_object_set_new(root, "for", json_integer((json_int_t)about->length));
+    }
+    return take_text(root);
 }
 
 char *form_end_text(const struct samples_about *about, const struct samples_end *end)
@@ -43,9 +48,14 @@ char *form_end_text(const struct samples_about *about, const struct samples_end 
 #define T(name) json_object_set_new(totals, #name, json_integer((json_int_t)end->totals.name));
     SAMPLES_TOTALS(T)
 #undef T
-    return take_text(json_pack("{s:I, s:I, s:s, s:o, s:o, s:o}", "clocks", (json_int_t)end->clocks,
-                               "instructions", (json_int_t)end->instructions, "how", end->how,
-                               "counts", counts, "exact", exact, "totals", totals));
+    json_t *root = json_pack("{s:I, s:I, s:s, s:o, s:o, s:o}", "clocks", (json_int_t)end->clocks,
+                             "instructions", (json_int_t)end->instructions, "how", end->how,
+                             "counts", counts, "exact", exact, "totals", totals);
+    if (root && about->every) {
+        json_object_set_new(root, "executed", json_integer((json_int_t)end->executed));
+        json_object_set_new(root, "skipped", json_integer((json_int_t)end->skipped));
+    }
+    return take_text(root);
 }
 
 /* ---- reading -----------------------------------------------------------------------------------
@@ -108,20 +118,30 @@ static json_t *load(const char *text, size_t bytes, char why[256])
     return root;
 }
 
+/* Only in files of windows. */
+static bool take_windows(const json_t *root, struct samples_about *about)
+{
+    about->every = about->length = 0;
+    return !json_object_get(root, "every") ||
+           (take_number(root, "every", INT64_MAX, &about->every) &&
+            take_number(root, "for", about->every, &about->length) && about->length);
+}
+
 bool form_read_about(const char *text, size_t bytes, struct samples_about *about, char why[256])
 {
     char schema[32] = "";
     json_t *root = load(text, bytes, why);
     if (!root)
         return false;
-    bool good =
-        take_string(root, "schema", schema, sizeof schema) && !strcmp(schema, "p4sim-samples/1") &&
-        take_string(root, "made_by", about->made_by, sizeof about->made_by) &&
-        take_string(root, "model", about->model, sizeof about->model) &&
-        take_string(root, "program", about->program, sizeof about->program) &&
-        take_unsigned(root, "core_mhz", 1000000, &about->core_mhz) &&
-        take_unsigned(root, "l1_line_bytes", 1 << 16, &about->l1_line_bytes) &&
-        take_unsigned(root, "l1_sets", 1 << 20, &about->l1_sets) && take_events(root, about);
+    bool good = take_string(root, "schema", schema, sizeof schema) &&
+                !strcmp(schema, "p4sim-samples/1") &&
+                take_string(root, "made_by", about->made_by, sizeof about->made_by) &&
+                take_string(root, "model", about->model, sizeof about->model) &&
+                take_string(root, "program", about->program, sizeof about->program) &&
+                take_unsigned(root, "core_mhz", 1000000, &about->core_mhz) &&
+                take_unsigned(root, "l1_line_bytes", 1 << 16, &about->l1_line_bytes) &&
+                take_unsigned(root, "l1_sets", 1 << 20, &about->l1_sets) &&
+                take_events(root, about) && take_windows(root, about);
     about->wide = json_is_true(json_object_get(root, "wide"));
     json_decref(root);
     if (!good)
@@ -149,7 +169,10 @@ bool form_read_end(const char *text, size_t bytes, size_t events, struct samples
                 take_number(root, "instructions", INT64_MAX, &end->instructions) &&
                 take_string(root, "how", end->how, sizeof end->how) &&
                 take_totals(json_object_get(root, "totals"), &end->totals) &&
-                json_array_size(counts) == events && json_array_size(exact) == events;
+                json_array_size(counts) == events && json_array_size(exact) == events &&
+                (!json_object_get(root, "executed") ||
+                 (take_number(root, "executed", INT64_MAX, &end->executed) &&
+                  take_number(root, "skipped", end->executed, &end->skipped)));
     for (size_t i = 0; good && i < events; i++) {
         end->counted[i] = json_is_integer(json_array_get(counts, i));
         end->count[i] = (uint64_t)json_integer_value(json_array_get(counts, i));

@@ -34,6 +34,7 @@ struct samples_about {
     unsigned core_mhz;
     unsigned l1_line_bytes, l1_sets; /* for profiles by cache set */
     bool wide;                       /* 64-bit program */
+    uint64_t every, length;          /* windows: LENGTH of EVERY instructions; 0: the whole run */
     size_t event_count;
     struct samples_event event[SAMPLES_EVENTS];
 };
@@ -91,8 +92,9 @@ struct samples_totals {
 
 /* The end of the run. */
 struct samples_end {
-    uint64_t clocks, instructions;
-    bool counted[SAMPLES_EVENTS]; /* count[] is known */
+    uint64_t clocks, instructions; /* simulated, the kernel's among them */
+    uint64_t executed, skipped;    /* windows: instructions of the program, those between them */
+    bool counted[SAMPLES_EVENTS];  /* count[] is known */
     uint64_t count[SAMPLES_EVENTS];
     bool exact[SAMPLES_EVENTS]; /* exact counts were kept for the event */
     struct samples_totals totals;
