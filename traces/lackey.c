@@ -58,6 +58,7 @@ struct lackey {
     struct stream_buffer log, accesses;
     uint64_t chunk_first;
     struct step step;
+    unsigned long long damage; /* the line that is none, or 0 */
     char *error;
 };
 
@@ -321,10 +322,21 @@ static bool take_line(struct lackey *lackey, const char *text)
     return true;
 }
 
+/* A line that is none; what stands before it is good. */
+static bool stop_at(struct lackey *lackey, unsigned long long line)
+{
+    char what[400];
+
+    snprintf(what, sizeof what, "%.390s", strstr(lackey->error, ": ") + 2);
+    snprintf(lackey->error, 512, "%.90s: line %llu: %s", lackey->import->from, line, what);
+    lackey->damage = line;
+    return false;
+}
+
 static bool take_lines(struct lackey *lackey)
 {
     unsigned long long number = 0;
-    char text[512], what[400];
+    char text[512];
     bool inside = false; /* a message longer than the text: this is more of it */
 
     while (fgets(text, sizeof text, lackey->file)) {
@@ -333,11 +345,7 @@ static bool take_lines(struct lackey *lackey)
         number += !more;
         if (more || take_line(lackey, text))
             continue;
-        if (writer_error(lackey->writer))
-            return false;
-        snprintf(what, sizeof what, "%.390s", strstr(lackey->error, ": ") + 2);
-        snprintf(lackey->error, 512, "%.90s: line %llu: %s", lackey->import->from, number, what);
-        return false;
+        return !writer_error(lackey->writer) && stop_at(lackey, number);
     }
     if (ferror(lackey->file))
         return fail(lackey, strerror(errno));
@@ -394,15 +402,18 @@ static bool open_output(struct lackey *lackey)
     return lackey->writer != NULL;
 }
 
-static void write_note(const struct trace_imported *imported, struct stream_buffer *text)
+static void write_note(const struct lackey *lackey, struct stream_buffer *text)
 {
-    char note[250];
+    const struct trace_imported *imported = lackey->imported;
+    char note[250], upto[64] = "";
 
+    if (lackey->damage)
+        snprintf(upto, sizeof upto, " up to line %llu, which is damaged", lackey->damage);
     snprintf(note, sizeof note,
-             "imported: of %llu instructions the bytes of %llu are unknown (stand-ins), "
+             "imported%s: of %llu instructions the bytes of %llu are unknown (stand-ins), "
              "%llu accesses have no address; values, threads and wrong paths' accesses are unknown",
-             (unsigned long long)imported->instructions, (unsigned long long)imported->unknown,
-             (unsigned long long)imported->without);
+             upto, (unsigned long long)imported->instructions,
+             (unsigned long long)imported->unknown, (unsigned long long)imported->without);
     writer_text(text, "note", note);
 }
 
@@ -417,7 +428,7 @@ static bool finish_output(struct lackey *lackey)
     writer_text_number(&text, "status", 0);
     writer_text_number(&text, "processes", 1);
     writer_text_number(&text, "threads", 1);
-    write_note(lackey->imported, &text);
+    write_note(lackey, &text);
     writer_finish(lackey->writer, lackey->imported->instructions, &text);
     free(text.bytes);
     return !writer_error(lackey->writer);
@@ -456,7 +467,11 @@ bool trace_import_lackey(const struct trace_import *import, struct trace_importe
     *status = 3;
     error[0] = 0;
     good = open_input(&lackey) && open_programs(&lackey) && open_output(&lackey) &&
-           take_lines(&lackey) && finish_output(&lackey);
+           take_lines(&lackey);
+    if (good)
+        good = finish_output(&lackey);
+    else if (lackey.damage)
+        imported->partial = finish_output(&lackey);
     if (!good && lackey.writer && writer_error(lackey.writer))
         snprintf(error, 512, "%s", writer_error(lackey.writer));
     close_all(&lackey);

@@ -477,6 +477,7 @@ struct trace_import {
 struct trace_imported {
     uint64_t instructions;
     uint64_t unknown; /* of these, bytes nobody knows: stand-ins of their length and accesses */
+    bool partial;     /* the text is damaged: the file has what stands before that */
     uint64_t without; /* accesses the instruction's bytes ask for and the text does not have */
 };
 /* Same errors as the openers; they name the line. */

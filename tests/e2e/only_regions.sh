@@ -56,6 +56,24 @@ grep -q '<not counted>  instr_retired' "$work/table" || fail "table: $(cat "$wor
 "$P4SIM" stat --json --only-regions --region function:work -- "$way" 20000 2>/dev/null >"$work/json"
 grep -q '"native_stretches": 5' "$work/json" || fail "JSON: $(cat "$work/json")"
 
+# What lies between the regions runs natively: a way a hundred times as long has not one instruction more in the
+# interpreter, while single steps count them all.
+# executed STEPS: by the interpreter and in stops of the host's processor
+executed()
+{
+    "$P4SIM" stat --stats --only-regions --region function:work -e instr_retired:NBOGUSNTAG -- "$way" "$1" \
+        2>"$work/table" >/dev/null || fail "--stats: $(cat "$work/table")"
+    awk '$2 == "interpreted" || $2 == "stepped" { gsub(",", "", $1); sum += $1 } END { print sum + 0 }' "$work/table"
+}
+short=$(executed 20000)
+long=$(executed 2000000)
+[ "$short" -ge 12012 ] || fail "fewer than the region has: $short"
+"$P4SIM" stat --csv -o "$work/all" -e instr_retired:NBOGUSNTAG -- "$way" 20000 >/dev/null 2>&1
+all=$(count instr_retired:NBOGUSNTAG "$work/all")
+[ "$all" -gt $((4 * 20000 * 3)) ] || fail "the way has $all instructions"
+[ "$short" -lt $((all / 3)) ] || fail "interpreted: $short of $all"
+[ $((long - short)) -lt 1000 ] && [ $((short - long)) -lt 1000 ] || fail "the way is not native: $short, $long"
+
 # Mistakes.
 expect 2 "needs a --region" "$P4SIM" stat --only-regions -- "$way"
 expect 2 "recordings and snippets cannot run natively" \

@@ -20,6 +20,10 @@ enum exit_status {
 int complain(int status, const char *command, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Is OUTPUT the file that is to be read as INPUT? Then it is not written: true after a complaint.
+ * Either may be NULL. */
+bool overwrites(const char *command, const char *output, const char *input);
+
 int command_stat(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_list(int argc, char **argv);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct command {
     const char *name;
@@ -61,6 +62,17 @@ int complain(int status, const char *command, const char *format, ...)
     fputc('\n', stderr);
     va_end(arguments);
     return status;
+}
+
+bool overwrites(const char *command, const char *output, const char *input)
+{
+    struct stat one, other;
+    if (!output || !input || stat(output, &one) != 0 || stat(input, &other) != 0 ||
+        !S_ISREG(one.st_mode) || one.st_dev != other.st_dev || one.st_ino != other.st_ino)
+        return false;
+    complain(EXIT_USAGE, command, "%s: it is what is read; give another name for the output",
+             output);
+    return true;
 }
 
 bool close_output(FILE *file)

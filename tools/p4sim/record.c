@@ -272,6 +272,9 @@ static int check_options(struct record_options *options)
         return complain(EXIT_USAGE, "record", "--threshold %u is beyond the buffer's %u records",
                         (unsigned)options->threshold,
                         options->buffer ? (unsigned)options->buffer : 64u);
+    if (overwrites("record", options->output, options->source.recording) ||
+        overwrites("record", options->output, options->source.snippet))
+        return EXIT_USAGE;
     return GO_ON;
 }
 

@@ -154,6 +154,8 @@ static int take_options(struct run_options *options, int argc, char **argv)
     if ((optind == argc) == !options->recording)
         return complain(EXIT_USAGE, "run", "give a program or --trace FILE%s",
                         options->recording ? ", not both" : "");
+    if (overwrites("run", options->output, options->recording))
+        return EXIT_USAGE;
     if (options->recording && options->record)
         return complain(EXIT_USAGE, "run",
                         "--record is for programs; a recording is a file already");

@@ -104,6 +104,9 @@ static int check_options(const struct stat_options *options)
     if (options->record && !has(options, STAT_PROGRAM))
         return complain(EXIT_USAGE, "stat",
                         "--record is for programs; recordings and snippets are files already");
+    for (unsigned i = 0; i < options->input_count; i++)
+        if (overwrites("stat", options->output, options->input[i].path))
+            return EXIT_USAGE;
     if (options->record && options->input_count > 1)
         return complain(EXIT_USAGE, "stat", "--record is for one program; record each by itself");
     return GO_ON;

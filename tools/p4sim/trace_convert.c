@@ -37,7 +37,7 @@ static int take_options(struct trace_import *import, const char *programs[PROGRA
     if (!import->to)
         return complain(EXIT_USAGE, "trace", "convert needs -o FILE");
     import->from = argv[optind + 1];
-    return EXIT_DONE;
+    return overwrites("trace", import->to, import->from) ? EXIT_USAGE : EXIT_DONE;
 }
 
 int trace_convert(int argc, char **argv)
@@ -51,7 +51,9 @@ int trace_convert(int argc, char **argv)
     if (status)
         return status;
     if (!trace_import_lackey(&import, &imported, error, &status))
-        return complain(status, "trace", "%s", error);
+        return complain(status, "trace", "%s%s%s", error,
+                        imported.partial ? "; what stands before it is in " : "",
+                        imported.partial ? import.to : "");
     fprintf(stderr,
             "%s: %llu instructions; bytes of %llu unknown (%.2f %%), %llu accesses without an "
             "address\n",

@@ -41,7 +41,7 @@ static int take_options(struct trace_copy *copy, int argc, char **argv)
     if (!copy->to)
         return complain(EXIT_USAGE, "trace", "cut needs -o FILE");
     copy->from = argv[optind];
-    return EXIT_DONE;
+    return overwrites("trace", copy->to, copy->from) ? EXIT_USAGE : EXIT_DONE;
 }
 
 int trace_cut(int argc, char **argv)
