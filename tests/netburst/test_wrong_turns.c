@@ -296,6 +296,119 @@ static void an_input_that_keeps_no_marks_is_followed_as_predicted(void **state)
     free(path);
 }
 
+/* ---- any outcomes ------------------------------------------------------------------------------
+ */
+
+enum { BRANCHES = 12, PROGRAMS = 12 };
+
+static uint64_t mixed(uint64_t x)
+{
+    x *= UINT64_C(0x9E3779B97F4A7C15);
+    x ^= x >> 29;
+    x *= UINT64_C(0xBF58476D1CE4E5B9);
+    return x ^ x >> 32;
+}
+
+static bool any_way(const struct stream *s, uint64_t iteration, uint32_t item)
+{
+    char opcode = s->items[item].bytes[0];
+    return (opcode == jne.bytes[0] || opcode == jecxz.bytes[0]) &&
+           mixed(s->seed + iteration * 64 + item) % 4 == 0;
+}
+
+/* On the wrong path a branch leads anywhere, always to the same place on the same path. */
+static bool step_anywhere(void *context, uint64_t ip, struct nb_instruction *out)
+{
+    const struct path *path = context;
+    uint64_t random = mixed(path->stream.seed ^ ip << 20 ^ path->begun);
+    if (random % 4) {
+        out->next_ip = ip_of(path, (uint32_t)(random >> 8) % path->stream.count);
+        out->flags |= NB_INSTRUCTION_NEXT_KNOWN;
+    }
+    return random % 16 != 15;
+}
+
+static bool begin_always(void *context, uint64_t serial)
+{
+    struct path *path = context;
+    (void)serial;
+    path->begun++;
+    return true;
+}
+
+static struct path *make_any(uint64_t seed)
+{
+    struct path *path = calloc(1, sizeof *path);
+    struct stream *s = &path->stream;
+    s->seed = seed;
+    for (unsigned i = 0; i < BRANCHES; i++) {
+        uint64_t random = mixed(seed * 1000 + i);
+        for (uint64_t n = random % 5; n; n--)
+            stream_add(s, (struct item)PLAIN("\x0f\xaf\xc3")); /* imul eax, ebx */
+        if (random >> 8 & 1)
+            stream_add(s, (struct item)READ("\x8b\x00", 4, 0x8100000, 4160, 1 << 20));
+        stream_add(s, (struct item)PLAIN("\x85\xc0")); /* test eax, eax */
+        if (random >> 16 & 1)
+            stream_add(s, (struct item)PLAIN("\x75\x02")); /* jne over the next */
+        else
+            stream_add(s, (struct item)PLAIN("\xe3\x02")); /* jecxz */
+        stream_add(s, (struct item)PLAIN("\x89\xff"));
+    }
+    s->taken = any_way;
+    stream_close(s, 200);
+    return path;
+}
+
+/* On one logical processor, or beside another program on the other one. */
+static struct result run_any(uint64_t seed, unsigned count, bool each_clock)
+{
+    struct path *path[2] = {make_any(seed), make_any(seed + PROGRAMS)};
+    struct nb_input input[2];
+    struct result result = {.written = 0};
+    struct p4pmu *pmu =
+        p4pmu_new(&(struct p4pmu_config){.model = 2, .stepping = 9, .hyper_threading = true});
+    for (unsigned i = 0; i < 2; i++) {
+        path[i]->stream.process = (uint16_t)i;
+        input[i] = (struct nb_input){.context = path[i],
+                                     .next = next,
+                                     .code_at = stream_code_at,
+                                     .wrong_begin = begin_always,
+                                     .wrong_step = step_anywhere,
+                                     .wrong_mark = mark,
+                                     .wrong_back = back};
+    }
+    p4pmu_wrmsr(pmu, 0, MS_ESCR1, 0x12000E0F, NULL);
+    p4pmu_wrmsr(pmu, 0, CCCR6, 0x00031000, NULL);
+    struct nb_machine *m = nb_new(&northwood.params, pmu, input, count);
+    nb_step_each_clock(m, each_clock);
+    if (nb_run(m, UINT64_MAX) != NB_STOP_END)
+        fail_msg("program %u: %s", (unsigned)seed, nb_report(m));
+    result.stats = *nb_stats(m);
+    p4pmu_rdmsr(pmu, 0, COUNTER6, &result.written);
+    assert_int_equal(result.written,
+                     result.stats.uops + result.stats.bogus_uops + result.stats.flushed_uops);
+    assert_int_equal(path[0]->backs + path[1]->backs, result.stats.wrong_path_turns);
+    nb_free(m);
+    p4pmu_free(pmu);
+    free(path[0]);
+    free(path[1]);
+    return result;
+}
+
+static void wherever_wrong_paths_lead_the_right_one_is_executed(void **state)
+{
+    (void)state;
+    uint64_t turns = 0;
+    for (unsigned seed = 1; seed <= PROGRAMS; seed++)
+        for (unsigned count = 1; count <= 2; count++) {
+            struct result quick = run_any(seed, count, false), slow = run_any(seed, count, true);
+            quick.stats.skipped_clocks = slow.stats.skipped_clocks;
+            assert_memory_equal(&quick.stats, &slow.stats, sizeof quick.stats);
+            turns += quick.stats.wrong_path_turns;
+        }
+    assert_true(turns > 100 * PROGRAMS);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -308,6 +421,7 @@ int main(void)
         TEST(younger_first_then_older_turns_twice),
         TEST(an_older_turn_forgets_the_younger),
         TEST(what_a_turn_leads_to_is_fetched_and_not_renamed),
+        TEST(wherever_wrong_paths_lead_the_right_one_is_executed),
         TEST(an_input_that_keeps_no_marks_is_followed_as_predicted),
     };
     return cmocka_run_group_tests(tests, northwood_load, northwood_free);
