@@ -12,7 +12,9 @@
  * line with the same linear address bits 15:6 as another cannot be in L1 together with it (64 K
  * alias). Loads of a wrong path are loads like others; those whose address nobody knows take the
  * time of a hit and touch nothing (counted). Where no page can be the walk finds nothing and the
- * load is done. Loads past the caches: uncached.c. Not modelled: 16 K partial aliases of stores.
+ * load is done. Loads past the caches: uncached.c. The search among the older stores compares the
+ * low address bits first: a store 16 KB away holds the load until its data are there (OPT-2002,
+ * list of aliases; not from Prescott on, BOGGS04).
  */
 #include "machine.h"
 
@@ -98,7 +100,14 @@ enum forward { FORWARD_NONE, FORWARD_DONE, FORWARD_WAIT };
 
 static bool overlaps(const struct store *s, uint64_t linear, uint32_t size)
 {
-    return s->size && s->linear < linear + size && linear < s->linear + s->size;
+    return s->linear < linear + size && linear < s->linear + s->size;
+}
+
+/* The same by the low address bits of MASK, which is what the search looks at first. */
+static bool seems_to_overlap(const struct store *s, uint64_t linear, uint32_t size, uint64_t mask)
+{
+    return s->size &&
+           (((s->linear - linear) & mask) < size || ((linear - s->linear) & mask) < s->size);
 }
 
 /* May the store give the load its bytes? At the same address, and from Prescott on inside one of
@@ -132,21 +141,30 @@ static enum forward from_store(struct nb_machine *m, struct rob_entry *e, const 
     return FORWARD_WAIT;
 }
 
+static enum forward wait_for_store(struct nb_machine *m, const struct rob_entry *e, unsigned why)
+{
+    post(m, e->who, P4PMU_EV_MOB_load_replay, why, 1);
+    return FORWARD_WAIT;
+}
+
 /* The youngest older store that matters to the load decides. */
 static enum forward look_at_stores(struct nb_machine *m, struct rob_entry *e, uint64_t linear,
                                    uint32_t size, nb_tick tick)
 {
     struct lp *lp = lp_of(m, e);
+    uint64_t mask = (UINT64_C(1) << m->p.store_alias_bits) - 1;
     for (uint64_t i = lp->store_tail; i-- > lp->store_head;) {
         const struct store *s = store_at(lp, i);
         if (s->rob >= e->sequence || (s->bogus && !e->bogus))
             continue;
-        if (s->address_tick > tick) {
-            post(m, e->who, P4PMU_EV_MOB_load_replay, MOB_NO_STA, 1);
-            return FORWARD_WAIT;
-        }
+        if (s->address_tick > tick)
+            return wait_for_store(m, e, MOB_NO_STA);
+        if (!seems_to_overlap(s, linear, size, mask))
+            continue;
         if (overlaps(s, linear, size))
             return from_store(m, e, s, linear, size, tick);
+        if (s->data_tick > tick) /* found out when the data are there */
+            return wait_for_store(m, e, MOB_NO_STD);
     }
     return FORWARD_NONE;
 }

@@ -334,6 +334,40 @@ static void address_spaces_do_not_disturb_each_other(void **state)
     assert_int_equal(run.counter[12] + run.counter[14], 0);
 }
 
+/* Two threads of one program that execute the same code and read the same pages. */
+static struct run same_work(struct thread first, struct thread second)
+{
+    static const struct setup setups[] = {
+        {0x3B2, 0x0600020C, 0, NORMAL | 0 << 13}, /* BPU_fetch_request of 0 */
+        {0x3B3, 0x06000203, 2, NORMAL | 0 << 13}, /* ... of 1 */
+        {0x3AC, 0x0200020F, 1, NORMAL | 4 << 13}, /* page_walk_type DTMISS of both */
+    };
+    return run_pair(first, second, setups, 3);
+}
+
+static struct stream *reads_ten_pages(void)
+{
+    struct item items[20];
+    for (unsigned i = 0; i < 20; i++)
+        items[i] = (struct item)READ("\x8b\x03", 4, 0x400000 + 4160 * (i % 10), 0, 0);
+    return body(items, 20, 0, 50);
+}
+
+/* Lines of the trace cache and entries of the data TLB carry the thread's number: neither finds
+ * those of the other, although they are in the same arrays. */
+static void trace_lines_and_translations_belong_to_one_thread(void **state)
+{
+    (void)state;
+    struct run one = same_work((struct thread){.stream = reads_ten_pages()}, (struct thread){0});
+    struct run two = same_work((struct thread){.stream = reads_ten_pages()},
+                               (struct thread){.stream = reads_ten_pages(), .idle = 4});
+    assert_true(one.counter[0] > 3);
+    assert_int_equal(one.counter[2], 0);
+    assert_in_range(two.counter[2], one.counter[0] - 1, one.counter[0] + 1);
+    assert_int_equal(one.counter[1], 10);
+    assert_int_equal(two.counter[1], 20);
+}
+
 static uint64_t with_neighbour(struct item item)
 {
     const struct item items[] = {PLAIN("\x01\xd8"), PLAIN("\x01\xd9"), PLAIN("\x01\xda"),
@@ -407,6 +441,7 @@ int main(void)
         cmocka_unit_test(threads_with_equal_address_bits_conflict_in_the_first_level),
         cmocka_unit_test(a_store_of_one_thread_to_what_the_other_has_read_is_a_clear),
         cmocka_unit_test(address_spaces_do_not_disturb_each_other),
+        cmocka_unit_test(trace_lines_and_translations_belong_to_one_thread),
         cmocka_unit_test(a_pause_leaves_the_machine_to_the_other_thread),
         cmocka_unit_test(counters_can_ask_how_many_are_active),
         cmocka_unit_test(a_stuck_machine_says_what_each_logical_processor_waits_for),
