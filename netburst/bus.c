@@ -261,15 +261,26 @@ static nb_tick transaction(struct nb_machine *m, unsigned who, const struct kind
     return done;
 }
 
+/* The other sector of a line rides in the line's BSQ entry, and is an active one by itself: SDM,
+ * bsq_active_entries counts 64 bytes where BSQ_allocation counts 128. */
+static nb_tick adjacent(struct nb_machine *m, unsigned who, enum bus_kind kind, uint64_t physical,
+                        nb_tick tick)
+{
+    nb_tick way = m->p.bus_round_trip_clocks;
+    unsigned line = kinds[kind == BUS_READ_ADJACENT ? BUS_READ : BUS_PREFETCH].bsq;
+    nb_tick done = own_request(m, who, &kinds[kind], physical, tick + way) + way;
+    stands(m, who, P4PMU_EV_bsq_active_entries, line | types[memory_type(physical)].bsq, tick,
+           done);
+    return done;
+}
+
 /* A transaction asked for at TICK: when the wanted sector is in the L2 (reads) or has left
  * (writes). */
 nb_tick bus_transaction(struct nb_machine *m, unsigned who, enum bus_kind kind, uint64_t physical,
                         nb_tick tick)
 {
-    nb_tick way = m->p.bus_round_trip_clocks;
-    if (kind == BUS_READ_ADJACENT ||
-        kind == BUS_PREFETCH_ADJACENT) /* rides in its line's BSQ entry */
-        return own_request(m, who, &kinds[kind], physical, tick + way) + way;
+    if (kind == BUS_READ_ADJACENT || kind == BUS_PREFETCH_ADJACENT)
+        return adjacent(m, who, kind, physical, tick);
     return transaction(m, who, &kinds[kind], physical, 0, tick);
 }
 
