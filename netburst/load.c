@@ -122,6 +122,21 @@ static bool forwards(const struct nb_machine *m, const struct store *s, uint64_t
            (m->p.forward_inside && (s->size == 4 || s->size == 8) && (offset & 3) + size <= 4);
 }
 
+/* The load must look again: the memory order buffer's event, and tags for its causes. */
+static enum forward wait_for_store(struct nb_machine *m, struct rob_entry *e, unsigned why)
+{
+    post(m, e->who, P4PMU_EV_MOB_load_replay, why, 1);
+    if (why & MOB_NO_STA)
+        tag(m, e, P4PMU_REPLAY_NO_STA);
+    if (why & MOB_NO_STD)
+        tag(m, e, P4PMU_REPLAY_NO_STD);
+    if (why & MOB_PARTIAL_DATA)
+        tag(m, e, P4PMU_REPLAY_PARTIAL_DATA);
+    if (why & MOB_UNALGN_ADDR)
+        tag(m, e, P4PMU_REPLAY_UNALGN_ADDR);
+    return FORWARD_WAIT;
+}
+
 static enum forward from_store(struct nb_machine *m, struct rob_entry *e, const struct store *s,
                                uint64_t linear, uint32_t size, nb_tick tick)
 {
@@ -135,16 +150,7 @@ static enum forward from_store(struct nb_machine *m, struct rob_entry *e, const 
                   ? MOB_UNALGN_ADDR
                   : MOB_PARTIAL_DATA | MOB_UNALGN_ADDR;
     }
-    post(m, e->who, P4PMU_EV_MOB_load_replay, why, 1);
-    if (why != MOB_NO_STD)
-        tag(m, e, P4PMU_REPLAY_MOB);
-    return FORWARD_WAIT;
-}
-
-static enum forward wait_for_store(struct nb_machine *m, const struct rob_entry *e, unsigned why)
-{
-    post(m, e->who, P4PMU_EV_MOB_load_replay, why, 1);
-    return FORWARD_WAIT;
+    return wait_for_store(m, e, why);
 }
 
 /* The youngest older store that matters to the load decides. */

@@ -213,12 +213,15 @@ unsigned p4pmu_cpl(const struct p4pmu *pmu, unsigned lp, bool *cr4_pce);
 
 /* Kinds of memory-side cause that replay tagging can be set up for (IA32_PEBS_ENABLE bits). */
 enum p4pmu_replay_cause {
-    P4PMU_REPLAY_L1_MISS,    /* PEBS_ENABLE bit 0 */
-    P4PMU_REPLAY_L2_MISS,    /* bit 1 */
-    P4PMU_REPLAY_DTLB_MISS,  /* bit 2 */
-    P4PMU_REPLAY_MOB,        /* bit 9, and an ESCR with MOB_load_replay */
-    P4PMU_REPLAY_SPLIT,      /* bit 10, and an ESCR with load_port_replay or store_port_replay */
-    P4PMU_REPLAY_MISPREDICT, /* bits 15 and 16, MATRIX_VERT bit 4 */
+    P4PMU_REPLAY_L1_MISS,      /* PEBS_ENABLE bit 0 */
+    P4PMU_REPLAY_L2_MISS,      /* bit 1 */
+    P4PMU_REPLAY_DTLB_MISS,    /* bit 2 */
+    P4PMU_REPLAY_NO_STA,       /* bit 9, and an ESCR with MOB_load_replay and this sub-event */
+    P4PMU_REPLAY_NO_STD,       /* the same */
+    P4PMU_REPLAY_PARTIAL_DATA, /* the same */
+    P4PMU_REPLAY_UNALGN_ADDR,  /* the same */
+    P4PMU_REPLAY_SPLIT,        /* bit 10, and an ESCR with load_port_replay or store_port_replay */
+    P4PMU_REPLAY_MISPREDICT,   /* bits 15 and 16, MATRIX_VERT bit 4 */
     P4PMU_REPLAY_CAUSES
 };
 /* Whether a uop that met CAUSE gets the replay tag now (IA32_PEBS_ENABLE bit 24 and the cause's

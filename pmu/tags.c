@@ -49,7 +49,15 @@ static unsigned upstream_who(const struct p4pmu *pmu, int event, unsigned mask, 
     return who;
 }
 
-enum { SPLIT_MASK = 1u << 1, ANY_MASK = 0xFFFF, EVERYBODY = 0xFF };
+enum { SPLIT_MASK = 1u << 1, EVERYBODY = 0xFF };
+
+#define MOB_CAUSE(bit)                                                                             \
+    {                                                                                              \
+        1u << 9, {1, 2}, {P4PMU_EV_MOB_load_replay, P4PMU_EV_MOB_load_replay}, 1u << (bit),        \
+        {                                                                                          \
+            P4PMU_NONE, P4PMU_NONE                                                                 \
+        }                                                                                          \
+    }
 
 /* Table 19-33 as rows: bits of IA32_PEBS_ENABLE, and the class bit of MSR_PEBS_MATRIX_VERT. */
 static const struct replay_row {
@@ -62,11 +70,12 @@ static const struct replay_row {
     [P4PMU_REPLAY_L1_MISS] = {1u << 0, {1, 2}, {P4PMU_NONE, P4PMU_NONE}, 0, {0, 0}},
     [P4PMU_REPLAY_L2_MISS] = {1u << 1, {1, 2}, {P4PMU_NONE, P4PMU_NONE}, 0, {0, 0}},
     [P4PMU_REPLAY_DTLB_MISS] = {1u << 2, {1, 2}, {P4PMU_NONE, P4PMU_NONE}, 0, {0, 0}},
-    [P4PMU_REPLAY_MOB] = {1u << 9,
-                          {1, 2},
-                          {P4PMU_EV_MOB_load_replay, P4PMU_EV_MOB_load_replay},
-                          ANY_MASK,
-                          {P4PMU_NONE, P4PMU_NONE}},
+    /* The metric selects PARTIAL_DATA and UNALGN_ADDR; that the other causes tag when they are
+     * selected is a model choice. */
+    [P4PMU_REPLAY_NO_STA] = MOB_CAUSE(1),
+    [P4PMU_REPLAY_NO_STD] = MOB_CAUSE(3),
+    [P4PMU_REPLAY_PARTIAL_DATA] = MOB_CAUSE(4),
+    [P4PMU_REPLAY_UNALGN_ADDR] = MOB_CAUSE(5),
     /* Loads need SAAT_ESCR1; for stores table and note name one each, so either will do. */
     [P4PMU_REPLAY_SPLIT] = {1u << 10,
                             {1, 2},

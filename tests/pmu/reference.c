@@ -398,18 +398,19 @@ bool ref_front_end_tag(const struct ref_pmu *pmu, const struct ref_fact *uop)
 
 bool ref_replay_tag(const struct ref_pmu *pmu, int cause, bool store, unsigned lp, unsigned cpl)
 {
-    static const uint32_t bits[6] = {0x1, 0x2, 0x4, 0x200, 0x400, 0x18000};
-    uint32_t class_bit = cause == 5 ? 0x10 : store ? 2 : 1;
+    static const uint32_t bits[9] = {0x1, 0x2, 0x4, 0x200, 0x200, 0x200, 0x200, 0x400, 0x18000};
+    static const unsigned sub_events[9] = {[3] = 2, [4] = 8, [5] = 0x10, [6] = 0x20};
+    uint32_t class_bit = cause == 8 ? 0x10 : store ? 2 : 1;
 
     if (!(pmu->pebs_enable >> 24 & 1) || (pmu->pebs_enable & bits[cause]) != bits[cause])
         return false;
     if (!(pmu->matrix_vert & class_bit))
         return false;
-    if (cause == 3)
-        return upstream(pmu, REF_MOB_REPLAY, 0xFFFF, 0x3AA, 0x3AB, lp, cpl);
-    if (cause == 4 && store)
+    if (cause >= 3 && cause <= 6)
+        return upstream(pmu, REF_MOB_REPLAY, sub_events[cause], 0x3AA, 0x3AB, lp, cpl);
+    if (cause == 7 && store)
         return upstream(pmu, REF_STORE_PORT, 2, 0x3AE, 0x3AF, lp, cpl);
-    if (cause == 4)
+    if (cause == 7)
         return upstream(pmu, REF_LOAD_PORT, 2, 0, 0x3AF, lp, cpl);
     return true;
 }

@@ -56,10 +56,15 @@ static void mob_and_split_tags_need_their_upstream_escr(void **state)
 {
     (void)state;
     struct p4pmu *pmu = replay_lab(0x01000600, 3);
-    assert_false(p4pmu_replay_tag(pmu, P4PMU_REPLAY_MOB, false, USER));
+    assert_false(p4pmu_replay_tag(pmu, P4PMU_REPLAY_PARTIAL_DATA, false, USER));
     assert_false(p4pmu_replay_tag(pmu, P4PMU_REPLAY_SPLIT, false, USER));
     upstream(pmu, P4PMU_ESCR_MOB0, P4PMU_EV_MOB_load_replay, 0x30, USR_OS);
-    assert_true(p4pmu_replay_tag(pmu, P4PMU_REPLAY_MOB, false, USER));
+    assert_true(p4pmu_replay_tag(pmu, P4PMU_REPLAY_PARTIAL_DATA, false, USER));
+    assert_true(p4pmu_replay_tag(pmu, P4PMU_REPLAY_UNALGN_ADDR, false, USER));
+    assert_false(p4pmu_replay_tag(pmu, P4PMU_REPLAY_NO_STD, false, USER));
+    upstream(pmu, P4PMU_ESCR_MOB0, P4PMU_EV_MOB_load_replay, 0x08, USR_OS);
+    assert_true(p4pmu_replay_tag(pmu, P4PMU_REPLAY_NO_STD, false, USER));
+    assert_false(p4pmu_replay_tag(pmu, P4PMU_REPLAY_PARTIAL_DATA, false, USER));
     upstream(pmu, P4PMU_ESCR_SAAT0, P4PMU_EV_load_port_replay, 2, USR_OS);
     assert_false(p4pmu_replay_tag(pmu, P4PMU_REPLAY_SPLIT, false, USER)); /* loads: ESCR1 */
     upstream(pmu, P4PMU_ESCR_SAAT1, P4PMU_EV_load_port_replay, 2, USR_OS);
