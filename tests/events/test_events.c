@@ -9,6 +9,7 @@
 #include "../sim/cmocka_all.h"
 #include "judge.h"
 #include "p4pmu.h"
+#include "pairs.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -93,16 +94,53 @@ static const struct suite_row *row_named(const char *id)
     return NULL;
 }
 
-/* These need a program on each logical processor: tests/netburst/test_threads.c has them. */
-static bool needs_two_programs(const char *id)
+/* Sub-events that need a program on each logical processor: the pairs of snippets in which they
+ * count, and do not, or only at the start. */
+static const struct pair {
+    const char *id, *first, *second;
+    unsigned from, to;
+    const char *quiet_first, *quiet_second;
+} pairs[] = {
+    {"TC_deliver_mode:DD", "warm_loop", "warm_loop", 3100, 4250, "straight", "straight"},
+    {"TC_deliver_mode:DB", "warm_loop", "straight", 2750, 3800, "straight", "nothing"},
+    {"TC_deliver_mode:BD", "straight", "warm_loop", 1650, 2300, "nothing", "straight"},
+    {"TC_deliver_mode:BB", "straight", "straight", 3050, 4150, "straight", "nothing"},
+    {"TC_deliver_mode:ID", "nothing", "warm_loop", 2150, 2950, "nothing", "straight"},
+    {"TC_deliver_mode:IB", "nothing", "straight", 2550, 3550, "straight", "nothing"},
+};
+
+static const struct pair *pair_of(const char *id)
 {
-    static const char *const pairs[] = {"TC_deliver_mode:DD", "TC_deliver_mode:DB",
-                                        "TC_deliver_mode:BD", "TC_deliver_mode:BB",
-                                        "TC_deliver_mode:ID", "TC_deliver_mode:IB"};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
-        if (strcmp(pairs[i], id) == 0)
-            return true;
-    return false;
+        if (strcmp(pairs[i].id, id) == 0)
+            return &pairs[i];
+    return NULL;
+}
+
+static uint64_t count_of(const struct pair *p, const char *first, const char *second)
+{
+    char error[512] = "?";
+    uint64_t count = 0;
+    if (!pair_count(suite, EVENTS "/recordings", first, second, p->id, &count, error))
+        fail_msg("%s beside %s: %s", first, second, error);
+    return count;
+}
+
+static void pairs_of_programs_count_what_they_say(void **state)
+{
+    (void)state;
+    unsigned failed = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        const struct pair *p = &pairs[i];
+        uint64_t n = count_of(p, p->first, p->second);
+        uint64_t quiet = count_of(p, p->quiet_first, p->quiet_second);
+        if (n >= p->from && n <= p->to && 2 * quiet <= p->from)
+            continue;
+        print_error("%s: counted %u beside each other, expected %u to %u; else %u\n", p->id,
+                    (unsigned)n, p->from, p->to, (unsigned)quiet);
+        failed++;
+    }
+    assert_int_equal(failed, 0);
 }
 
 static unsigned missing(const char *event, const struct p4pmu_subevent_info *s)
@@ -110,7 +148,7 @@ static unsigned missing(const char *event, const struct p4pmu_subevent_info *s)
     char id[100], not_id[110];
     snprintf(id, sizeof id, "%s:%s", event, s->name);
     snprintf(not_id, sizeof not_id, "%s not", id);
-    if (needs_two_programs(id))
+    if (pair_of(id))
         return 0;
     const struct suite_row *fires = row_named(id), *quiet = row_named(not_id);
     if (!fires || fires->from <= 0)
@@ -158,6 +196,7 @@ int main(void)
         cmocka_unit_test(bounds_are_narrow),
         cmocka_unit_test(rows_count_what_they_say),
         cmocka_unit_test(rules_of_the_machine_are_seen_by_its_counters),
+        cmocka_unit_test(pairs_of_programs_count_what_they_say),
         cmocka_unit_test(live_runs_count_what_recorded_ones_do),
     };
     suite = suite_load(EVENTS "/events.yaml", error);
