@@ -110,7 +110,7 @@ static int register_token(x86_reg reg, char *text, size_t size)
         return snprintf(text, size, "mm|x");
     if (reg >= X86_REG_ST0 && reg <= X86_REG_ST7)
         return snprintf(text, size, "st");
-    return snprintf(text, size, is_segment(reg) ? "sr" : "other");
+    return snprintf(text, size, is_segment(reg) ? "sr" : "cr");
 }
 
 static int operand_token(const cs_x86_op *op, bool lea, char *text, size_t size)
