@@ -146,6 +146,9 @@ static void a_load_of_a_wrong_path_fetches_its_line_and_its_page(void **state)
     assert_int_equal(on.walks, off.walks + 1);
     assert_true(on.stats.l2_read_misses > off.stats.l2_read_misses);
     assert_int_equal(on.stats.wrong_path_unknown, 0);
+    assert_int_equal(on.stats.wrong_paths_without_values, 0);
+    assert_true(off.stats.wrong_paths > 0);
+    assert_int_equal(off.stats.wrong_paths_without_values, off.stats.wrong_paths);
     assert_true(off.stats.wrong_path_accesses > 0);
     assert_int_equal(off.stats.wrong_path_unknown, off.stats.wrong_path_accesses);
 }
