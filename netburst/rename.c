@@ -276,8 +276,10 @@ static nb_clock allocate_some(struct nb_machine *m, struct lp *lp)
 {
     nb_clock next = m->now + 1;
     enum stall stall = STALL_NONE;
-    if (lp->table_lost && !table_back(lp))
+    if (lp->table_lost && !table_back(lp)) {
+        show_stall(m, lp, false);
         return NB_NEVER; /* until it retires */
+    }
     for (unsigned n = 0; n < m->p.allocate_width; n++) {
         if (lp->fetched_head == lp->fetched_tail) {
             next = NB_NEVER;
