@@ -169,6 +169,7 @@ struct nb_machine {
 
     /* memory */
     nb_tick store_next;      /* earliest next commit */
+    unsigned store_turn;     /* logical processor whose store goes first */
     struct cache l1, l2, l3; /* l3 without lines where the part has none */
     nb_tick l1_miss_free[32];
     nb_tick l2_free;
@@ -256,12 +257,11 @@ static inline struct store *store_at(struct lp *lp, uint64_t position)
 
 /* A stage that serves one logical processor a clock: they take turns, and one that does nothing
  * gives its turn to the other. */
-static inline nb_clock take_turns(struct nb_machine *m,
-                                  nb_clock (*stage)(struct nb_machine *m, struct lp *lp))
+static inline nb_clock take_turns_from(struct nb_machine *m, unsigned first,
+                                       nb_clock (*stage)(struct nb_machine *m, struct lp *lp))
 {
     if (m->lps == 1)
         return stage(m, &m->lp[0]);
-    unsigned first = m->now & 1;
     bool active = m->active;
     m->active = false;
     nb_clock next = stage(m, &m->lp[first]);
@@ -269,6 +269,11 @@ static inline nb_clock take_turns(struct nb_machine *m,
         next = min64(next, stage(m, &m->lp[first ^ 1]));
     m->active |= active;
     return next;
+}
+static inline nb_clock take_turns(struct nb_machine *m,
+                                  nb_clock (*stage)(struct nb_machine *m, struct lp *lp))
+{
+    return take_turns_from(m, m->now & 1, stage);
 }
 
 /* A fact of WHO's (P4PMU_WHO: logical processor and CPL of the instruction it comes from). */

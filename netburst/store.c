@@ -306,6 +306,7 @@ static void leave(struct nb_machine *m, struct lp *lp, const struct store *s, nb
     lp->store_head++;
     m->active = true;
     m->store_next = tick + 2 * (nb_tick)interval;
+    m->store_turn = lp->number ^ 1;
 }
 
 static void write_next(struct nb_machine *m, struct lp *lp, const struct store *s, nb_tick tick)
@@ -339,8 +340,9 @@ static nb_clock commit(struct nb_machine *m, struct lp *lp)
     return NB_NEVER;
 }
 
+/* Stores leave every other clock: turns by the clock would always be the same one's. */
 nb_clock store_cycle(struct nb_machine *m)
 {
     nb_clock sent = wc_send(m);
-    return min64(sent, take_turns(m, commit));
+    return min64(sent, take_turns_from(m, m->store_turn, commit));
 }
