@@ -10,7 +10,7 @@ static bool open_two(const struct suite *suite, const char *folder, const char *
     for (unsigned i = 0; i < 2; i++) {
         char path[4096];
         int status;
-        measure_recording(suite_snippet(suite, names[i]), folder, path);
+        measure_recording(suite_snippet(suite, names[i]), MEASURE_FIRST, folder, path);
         if (!(sources[i] = trace_open_file(path, error, &status)))
             return false;
     }

@@ -19,7 +19,7 @@ static struct suite *suite, *rules;
 static bool recorded(const struct suite *s, const struct suite_row *row)
 {
     char path[4096];
-    measure_recording(suite_snippet(s, row->snippet), EVENTS "/recordings", path);
+    measure_recording(suite_snippet(s, row->snippet), MEASURE_FIRST, EVENTS "/recordings", path);
     return access(path, R_OK) == 0;
 }
 

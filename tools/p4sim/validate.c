@@ -165,21 +165,33 @@ static int judge_all(struct judge *judge, const struct validate_options *options
     return status;
 }
 
-static int record_all(struct judge *judge, const char *folder)
+static int record_one(const struct sim_model *model, const struct suite_snippet *snippet,
+                      enum measure_role role, const char *folder)
 {
     char error[512], path[4096];
-    const struct sim_model *model = judge_model(judge, P4SIM_DEFAULT_MODEL, error);
     int status = EXIT_INPUT;
+    measure_recording(snippet, role, folder, path);
+    if (access(path, R_OK) != 0 && !measure_record(model, snippet, role, path, error, &status))
+        return complain(status, "validate", "%s", error);
+    puts(path);
+    return EXIT_DONE;
+}
+
+static int record_all(struct judge *judge, const char *folder)
+{
+    char error[512];
+    const struct suite *suite = judge->suite;
+    const struct sim_model *model = judge_model(judge, P4SIM_DEFAULT_MODEL, error);
+    int status = EXIT_DONE;
     if (!model)
         return complain(EXIT_INPUT, "validate", "%s", error);
-    for (unsigned i = 0; i < judge->suite->snippets_count; i++) {
-        const struct suite_snippet *snippet = &judge->suite->snippets[i];
-        measure_recording(snippet, folder, path);
-        if (access(path, R_OK) != 0 && !measure_record(model, snippet, path, error, &status))
-            return complain(status, "validate", "%s", error);
-        puts(path);
+    for (unsigned i = 0; !status && i < suite->snippets_count; i++) {
+        const struct suite_snippet *snippet = &suite->snippets[i];
+        status = record_one(model, snippet, MEASURE_FIRST, folder);
+        if (!status && suite_is_companion(suite, snippet))
+            status = record_one(model, snippet, MEASURE_BESIDE, folder);
     }
-    return EXIT_DONE;
+    return status;
 }
 
 int command_validate(int argc, char **argv)

@@ -1,6 +1,7 @@
 /*
  * The curves of a suite as data files FOLDER/PLOT.data: a block for each curve (x, simulated,
- * published or ?), separated as gnuplot's `index` wants it. tools/validation draws them.
+ * published or ?), separated as gnuplot's `index` wants it; its pairs likewise, a line for each
+ * pair. tools/validation draws them.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "validate.h"
@@ -46,6 +47,42 @@ static int write_plot(struct judge *judge, const char *plot, const char *folder)
     return closed ? EXIT_DONE : complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
 }
 
+/* How fast each kernel runs beside each: a line for each pair with the place of the other, its own
+ * place, its speed relative to its speed alone, and the labels of both. */
+static bool write_square(struct judge *judge, const struct suite_pairs *pairs, FILE *file,
+                         char error[512])
+{
+    fprintf(file, "# %s (%s): beside, kernel, speed relative to alone, labels\n", pairs->label,
+            pairs->model);
+    for (unsigned a = 0; a < pairs->kernels_count; a++) {
+        double alone, together;
+        if (!judge_pair(judge, pairs, a, -1, &alone, error))
+            return false;
+        for (unsigned b = 0; b < pairs->kernels_count; b++) {
+            if (!judge_pair(judge, pairs, a, (int)b, &together, error))
+                return false;
+            fprintf(file, "%u %u %.3f \"%s\" \"%s\"\n", b, a, alone / together,
+                    pairs->kernels[b].label, pairs->kernels[a].label);
+        }
+    }
+    fputs("\n\n", file);
+    return true;
+}
+
+static int write_pairs(struct judge *judge, const struct suite_pairs *pairs, const char *folder)
+{
+    char path[4096], error[512] = "";
+    snprintf(path, sizeof path, "%.3900s/%.150s.data", folder, pairs->plot);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
+    bool good = write_square(judge, pairs, file, error);
+    bool closed = close_output(file);
+    if (!good)
+        return complain(EXIT_INPUT, "validate", "plot %s: %s", pairs->plot, error);
+    return closed ? EXIT_DONE : complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
+}
+
 int validate_plots(struct judge *judge, const char *folder)
 {
     const char *last = "";
@@ -58,5 +95,8 @@ int validate_plots(struct judge *judge, const char *folder)
             return status;
         last = plot;
     }
-    return EXIT_DONE;
+    int status = EXIT_DONE;
+    for (unsigned i = 0; !status && i < judge->suite->pairs_count; i++)
+        status = write_pairs(judge, &judge->suite->pairs[i], folder);
+    return status;
 }

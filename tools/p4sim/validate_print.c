@@ -189,6 +189,8 @@ static void print_pictures(const struct suite *suite)
                    suite->curves[i].plot);
         last = suite->curves[i].plot;
     }
+    for (unsigned i = 0; i < suite->pairs_count; i++)
+        printf("\n![%s](pictures/validate_%s.png)\n", suite->pairs[i].plot, suite->pairs[i].plot);
 }
 
 static void print_markdown(const struct suite *suite, const struct judged *judged, unsigned count)

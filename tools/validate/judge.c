@@ -35,7 +35,7 @@ void judge_free(struct judge *judge)
 
 /* What is measured, apart from where. */
 struct what {
-    const char *model, *count, *over, *with;
+    const char *model, *beside, *count, *over, *with;
     double per;
 };
 
@@ -59,6 +59,8 @@ static bool measure_of(struct judge *judge, const struct what *what, const char 
                                 .event = {what->count ? what->count : clocks},
                                 .events = 1,
                                 .with = what->with};
+    if (what->beside)
+        measure->beside = suite_snippet(judge->suite, what->beside);
     if (what->over)
         measure->event[measure->events++] = what->over;
     if (what->with)
@@ -82,7 +84,7 @@ static bool value_of(struct judge *judge, const struct what *what, const char *s
 static bool row_value(struct judge *judge, const struct suite_row *row, double *value,
                       char error[512])
 {
-    const struct what what = {row->model, row->count, row->over, row->with, row->per};
+    const struct what what = {row->model, row->beside, row->count, row->over, row->with, row->per};
     double other = 0;
     if (!value_of(judge, &what, row->snippet, row->minus, value, error))
         return false;
@@ -122,6 +124,14 @@ void judge_row(struct judge *judge, const struct suite_row *row, struct judged *
 bool judge_point(struct judge *judge, const struct suite_curve *curve,
                  const struct suite_point *point, double *y, char error[512])
 {
-    const struct what what = {curve->model, curve->count, NULL, NULL, curve->per};
+    const struct what what = {curve->model, curve->beside, curve->count, NULL, NULL, curve->per};
     return value_of(judge, &what, point->snippet, NULL, y, error);
+}
+
+bool judge_pair(struct judge *judge, const struct suite_pairs *pairs, unsigned a, int beside,
+                double *clocks_each, char error[512])
+{
+    const struct what what = {
+        pairs->model, beside < 0 ? NULL : pairs->kernels[beside].snippet, NULL, NULL, NULL, 0};
+    return value_of(judge, &what, pairs->kernels[a].snippet, NULL, clocks_each, error);
 }

@@ -34,6 +34,10 @@ void judge_row(struct judge *judge, const struct suite_row *row, struct judged *
 /* One point of a curve; false with ERROR. */
 bool judge_point(struct judge *judge, const struct suite_curve *curve,
                  const struct suite_point *point, double *y, char error[512]);
+/* Clocks for each copy of kernel A of PAIRS, with kernel BESIDE on the other logical processor, or
+ * alone when BESIDE is negative; false with ERROR. */
+bool judge_pair(struct judge *judge, const struct suite_pairs *pairs, unsigned a, int beside,
+                double *clocks_each, char error[512]);
 /* The model NAME, loaded once; NULL with ERROR. */
 const struct sim_model *judge_model(struct judge *judge, const char *name, char error[512]);
 void judge_free(struct judge *judge);

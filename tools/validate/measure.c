@@ -1,6 +1,7 @@
 /*
  * Measuring: a snippet is run twice, first to find where its two markers stand, then on the machine
- * up to the first marker and on to the second. What is counted is what retires between them.
+ * up to the first marker and on to the second. What is counted is what retires between them. A
+ * snippet beside it has reached its loop before the first marker and stays in it until the second.
  *
  * The program comes from a recorded run where there is one, so that everything works where no
  * program can be traced; else it is assembled and run.
@@ -16,19 +17,26 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-void measure_recording(const struct suite_snippet *snippet, const char *folder, char path[4096])
+static char *program_of(const struct suite_snippet *snippet, enum measure_role role)
 {
-    char *text = suite_program(snippet);
+    return role == MEASURE_BESIDE ? suite_companion(snippet) : suite_program(snippet);
+}
+
+void measure_recording(const struct suite_snippet *snippet, enum measure_role role,
+                       const char *folder, char path[4096])
+{
+    char *text = program_of(snippet, role);
     unsigned hash = text ? XXH32(text, strlen(text), 0) : 0;
-    snprintf(path, 4096, "%.3800s/%.200s-%08x.p4t", folder, snippet->name, hash);
+    snprintf(path, 4096, "%.3800s/%.200s%s-%08x.p4t", folder, snippet->name,
+             role == MEASURE_BESIDE ? "-beside" : "", hash);
     free(text);
 }
 
 static struct trace_source *open_live(const struct sim_model *model,
-                                      const struct suite_snippet *snippet, char error[512],
-                                      int *status)
+                                      const struct suite_snippet *snippet, enum measure_role role,
+                                      char error[512], int *status)
 {
-    char *text = suite_program(snippet);
+    char *text = program_of(snippet, role);
     struct sim_model *context = (struct sim_model *)(uintptr_t)model;
     *status = 3;
     snprintf(error, 512, "out of memory");
@@ -39,14 +47,17 @@ static struct trace_source *open_live(const struct sim_model *model,
     return source;
 }
 
-static struct trace_source *open_source(const struct measure *measure, char error[512], int *status)
+static struct trace_source *open_source(const struct measure *measure, enum measure_role role,
+                                        char error[512], int *status)
 {
+    const struct suite_snippet *snippet =
+        role == MEASURE_BESIDE ? measure->beside : measure->snippet;
     char path[4096] = "";
     if (measure->recordings)
-        measure_recording(measure->snippet, measure->recordings, path);
+        measure_recording(snippet, role, measure->recordings, path);
     if (path[0] && access(path, R_OK) == 0)
         return trace_open_file(path, error, status);
-    return open_live(measure->model, measure->snippet, error, status);
+    return open_live(measure->model, snippet, role, error, status);
 }
 
 static bool is_marker(struct trace_source *source, const struct trace_instruction *in)
@@ -56,11 +67,20 @@ static bool is_marker(struct trace_source *source, const struct trace_instructio
            !memcmp(bytes, "\x66\x87\xdb", 3);
 }
 
+static void too_few_marks(const struct suite_snippet *snippet, const struct trace_source *source,
+                          char error[512])
+{
+    snprintf(error, 512, "snippet %.60s: %.400s", snippet->name,
+             source->error[0] ? source->error
+                              : "the run has fewer than two markers; expected `mark` before "
+                                "and behind what is measured");
+}
+
 /* How many instructions stand up to and with each of the last two markers executed. */
 static bool find_marks(const struct measure *measure, uint64_t mark[2], char error[512],
                        int *status)
 {
-    struct trace_source *source = open_source(measure, error, status);
+    struct trace_source *source = open_source(measure, MEASURE_FIRST, error, status);
     struct trace_instruction in;
     if (!source)
         return false;
@@ -73,13 +93,29 @@ static bool find_marks(const struct measure *measure, uint64_t mark[2], char err
     }
     if (!mark[0]) {
         *status = 3;
-        snprintf(error, 512, "snippet %.60s: %.400s", measure->snippet->name,
-                 source->error[0] ? source->error
-                                  : "the run has fewer than two markers; expected `mark` before "
-                                    "and behind what is measured");
+        too_few_marks(measure->snippet, source, error);
     }
     trace_source_close(source);
     return mark[0] != 0;
+}
+
+/* How many instructions the one beside executes before its loop. */
+static bool find_loop(const struct measure *measure, uint64_t *begins, char error[512], int *status)
+{
+    struct trace_source *source = open_source(measure, MEASURE_BESIDE, error, status);
+    struct trace_instruction in;
+    bool found = false;
+    if (!source)
+        return false;
+    for (*begins = 1; !found && trace_source_next(source, &in) == TRACE_OK; ++*begins)
+        found = is_marker(source, &in);
+    if (!found) {
+        *status = 3;
+        too_few_marks(measure->beside, source, error);
+    }
+    trace_source_interrupt(source);
+    trace_source_close(source);
+    return found;
 }
 
 static bool plan_events(const struct measure *measure, struct sim_plan *plan, char error[512])
@@ -91,6 +127,7 @@ static bool plan_events(const struct measure *measure, struct sim_plan *plan, ch
     for (unsigned i = 0; i < measure->events; i++) {
         if (!sim_request_parse(measure->event[i], signature, &requests[i], error))
             return false;
+        requests[i].hyper_threading = model->hyper_threading;
         bool only_tags = measure->event[i] == measure->with;
         const char *why = only_tags ? NULL : sim_request_cannot_count(&requests[i]);
         if (why) {
@@ -114,48 +151,105 @@ static bool read_counts(struct sim_bench *bench, const struct sim_plan *plan,
     return true;
 }
 
+/* Until logical processor 0 has retired INSTRUCTIONS. */
 static bool run_to(struct sim_bench *bench, uint64_t instructions, char error[512])
 {
-    enum sim_stop stop =
-        sim_bench_run(bench, &(struct sim_run_options){.max_instructions = instructions});
-    if (stop == SIM_STOP_LIMIT || stop == SIM_STOP_END)
+    for (uint64_t done; (done = sim_bench_lp_stats(bench, 0)->instructions) < instructions;) {
+        uint64_t all = sim_bench_stats(bench)->instructions;
+        enum sim_stop stop = sim_bench_run(
+            bench, &(struct sim_run_options){.max_instructions = all + instructions - done});
+        if (stop == SIM_STOP_END)
+            break;
+        if (stop != SIM_STOP_LIMIT) {
+            snprintf(error, 512, "the run stopped: %.450s", sim_bench_report(bench));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A run that is being measured. */
+struct run {
+    struct trace_source *source[2];
+    unsigned sources;
+    struct sim_bench *bench;
+    uint64_t mark[2];      /* of the first program: instructions up to them */
+    uint64_t beside_loops; /* of the one beside it: instructions before its loop */
+    uint64_t halted;       /* ... clocks it was halted before the first marker */
+};
+
+static bool beside_began(const struct measure *measure, struct run *run, char error[512])
+{
+    if (run->sources < 2)
         return true;
-    snprintf(error, 512, "the run stopped: %.450s", sim_bench_report(bench));
+    const struct nb_stats *stats = sim_bench_lp_stats(run->bench, 1);
+    run->halted = stats->halted_clocks;
+    if (stats->instructions >= run->beside_loops)
+        return true;
+    snprintf(error, 512,
+             "snippet %.60s reaches its loop after %.60s does; expected more 'warm' turns of the "
+             "latter",
+             measure->beside->name, measure->snippet->name);
     return false;
 }
 
-static bool run_bench(struct measure *measure, struct sim_bench *bench, const uint64_t mark[2],
-                      char error[512])
+static bool beside_stayed(const struct measure *measure, const struct run *run, char error[512])
+{
+    if (run->sources < 2 || sim_bench_lp_stats(run->bench, 1)->halted_clocks == run->halted)
+        return true;
+    snprintf(error, 512, "snippet %.60s ends before %.60s does; expected more 'loops' of it",
+             measure->beside->name, measure->snippet->name);
+    return false;
+}
+
+static bool run_bench(struct measure *measure, struct run *run, char error[512])
 {
     struct sim_plan plan;
+    struct sim_bench *bench = run->bench;
     const char *surroundings = measure->snippet->surroundings;
     if (surroundings && !sim_surroundings(sim_bench_machine(bench), surroundings, error))
         return false;
     uint64_t before[MEASURE_EVENTS], after[MEASURE_EVENTS];
     if (!plan_events(measure, &plan, error) || !sim_program(sim_bench_pmu(bench), &plan, error) ||
-        !run_to(bench, mark[0], error) || !read_counts(bench, &plan, before, error) ||
-        !run_to(bench, mark[1], error) || !read_counts(bench, &plan, after, error))
+        !run_to(bench, run->mark[0], error) || !read_counts(bench, &plan, before, error) ||
+        !beside_began(measure, run, error) || !run_to(bench, run->mark[1], error) ||
+        !read_counts(bench, &plan, after, error) || !beside_stayed(measure, run, error))
         return false;
     for (unsigned i = 0; i < measure->events; i++)
         measure->count[i] = (after[i] - before[i]) & ((UINT64_C(1) << 40) - 1);
-    measure->instructions = mark[1] - mark[0];
+    measure->instructions = run->mark[1] - run->mark[0];
+    return true;
+}
+
+static bool open_sources(const struct measure *measure, struct run *run, char error[512],
+                         int *status)
+{
+    for (unsigned i = 0; i < (measure->beside ? 2u : 1u); i++) {
+        enum measure_role role = i ? MEASURE_BESIDE : MEASURE_FIRST;
+        if (!(run->source[i] = open_source(measure, role, error, status)))
+            return false;
+        run->sources++;
+    }
     return true;
 }
 
 bool measure_run(struct measure *measure, char error[512], int *status)
 {
-    uint64_t mark[2];
-    if (!find_marks(measure, mark, error, status))
+    struct run run = {.sources = 0};
+    if (!find_marks(measure, run.mark, error, status) ||
+        (measure->beside && !find_loop(measure, &run.beside_loops, error, status)))
         return false;
-    struct trace_source *source = open_source(measure, error, status);
-    if (!source)
-        return false;
-    *status = 3;
-    struct sim_bench *bench = sim_bench_new(measure->model, source, error);
-    bool good = bench && run_bench(measure, bench, mark, error);
-    sim_bench_free(bench);
-    trace_source_interrupt(source);
-    trace_source_close(source);
+    bool good = open_sources(measure, &run, error, status);
+    if (good) {
+        *status = 3;
+        run.bench = sim_bench_new_on(measure->model, run.source, run.sources, run.sources, error);
+        good = run.bench && run_bench(measure, &run, error);
+    }
+    sim_bench_free(run.bench);
+    for (unsigned i = 0; i < run.sources; i++) {
+        trace_source_interrupt(run.source[i]);
+        trace_source_close(run.source[i]);
+    }
     return good;
 }
 
@@ -163,9 +257,9 @@ bool measure_run(struct measure *measure, char error[512], int *status)
  */
 
 bool measure_record(const struct sim_model *model, const struct suite_snippet *snippet,
-                    const char *path, char error[512], int *status)
+                    enum measure_role role, const char *path, char error[512], int *status)
 {
-    char *text = suite_program(snippet);
+    char *text = program_of(snippet, role);
     struct sim_model *context = (struct sim_model *)(uintptr_t)model;
     *status = 3;
     snprintf(error, 512, "out of memory");

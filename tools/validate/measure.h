@@ -1,6 +1,6 @@
 /*
  * One measurement: a snippet on a model, its events counted by the simulated counters between its
- * two markers.
+ * two markers; on a model with Hyper-Threading perhaps with a second one beside it all the time.
  */
 #ifndef VALIDATE_MEASURE_H
 #define VALIDATE_MEASURE_H
@@ -13,22 +13,27 @@ enum { MEASURE_EVENTS = 4 };
 struct measure {
     const struct sim_model *model;
     const struct suite_snippet *snippet;
+    const struct suite_snippet *beside; /* on the second logical processor; NULL: it is halted */
     const char *recordings; /* folder of recorded runs, looked at first; or NULL */
     const char *event[MEASURE_EVENTS];
     unsigned events;
     const char *with; /* the one among them that is programmed and not read, or NULL */
     /* out */
     uint64_t count[MEASURE_EVENTS];
-    uint64_t instructions; /* executed between the markers */
+    uint64_t instructions; /* of the snippet, executed between the markers */
 };
 
 /* False with ERROR and *STATUS, the exit status that fits. */
 bool measure_run(struct measure *measure, char error[512], int *status);
 
+/* The two programs of a snippet: the one that is measured, and the one that runs beside another. */
+enum measure_role { MEASURE_FIRST, MEASURE_BESIDE };
+
 /* Where the recorded run of SNIPPET lies; its name changes with the program's text. */
-void measure_recording(const struct suite_snippet *snippet, const char *folder, char path[4096]);
+void measure_recording(const struct suite_snippet *snippet, enum measure_role role,
+                       const char *folder, char path[4096]);
 /* Run SNIPPET live and record it to PATH. */
 bool measure_record(const struct sim_model *model, const struct suite_snippet *snippet,
-                    const char *path, char error[512], int *status);
+                    enum measure_role role, const char *path, char error[512], int *status);
 
 #endif

@@ -49,6 +49,7 @@ static const cyaml_schema_field_t row_fields[] = {
     MAYBE(unit, struct suite_row),
     MAYBE(source, struct suite_row),
     TEXT(snippet, struct suite_row),
+    MAYBE(beside, struct suite_row),
     MAYBE(count, struct suite_row),
     MAYBE(with, struct suite_row),
     MAYBE(over, struct suite_row),
@@ -87,6 +88,7 @@ static const cyaml_schema_field_t curve_fields[] = {
     TEXT(plot, struct suite_curve),
     TEXT(label, struct suite_curve),
     TEXT(model, struct suite_curve),
+    MAYBE(beside, struct suite_curve),
     MAYBE(count, struct suite_curve),
     NUMBER(per, struct suite_curve),
     CYAML_FIELD_SEQUENCE("points", CYAML_FLAG_POINTER, struct suite_curve, points, &point_schema, 1,
@@ -97,13 +99,35 @@ static const cyaml_schema_value_t curve_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct suite_curve, curve_fields),
 };
 
+static const cyaml_schema_field_t kernel_fields[] = {
+    TEXT(label, struct suite_kernel),
+    TEXT(snippet, struct suite_kernel),
+    CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t kernel_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct suite_kernel, kernel_fields),
+};
+
+static const cyaml_schema_field_t pairs_fields[] = {
+    TEXT(plot, struct suite_pairs),
+    TEXT(label, struct suite_pairs),
+    TEXT(model, struct suite_pairs),
+    CYAML_FIELD_SEQUENCE("kernels", CYAML_FLAG_POINTER, struct suite_pairs, kernels, &kernel_schema,
+                         1, CYAML_UNLIMITED),
+    CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t pairs_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct suite_pairs, pairs_fields),
+};
+
 #define LIST(name, schema)                                                                         \
     CYAML_FIELD_SEQUENCE(#name, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct suite, name,      \
                          schema, 0, CYAML_UNLIMITED)
 
 static const cyaml_schema_field_t suite_fields[] = {
     TEXT(title, struct suite),         LIST(snippets, &snippet_schema), LIST(rows, &row_schema),
-    LIST(omissions, &omission_schema), LIST(curves, &curve_schema),     CYAML_FIELD_END,
+    LIST(omissions, &omission_schema), LIST(curves, &curve_schema),     LIST(pairs, &pairs_schema),
+    CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t suite_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct suite, suite_fields),
@@ -154,10 +178,24 @@ static bool known(const struct suite *suite, const char *name, const char *where
     return false;
 }
 
+/* NAME, if there is one, is a snippet that can run beside another. */
+static bool can_be_beside(const struct suite *suite, const char *name, const char *where,
+                          char error[512])
+{
+    if (!known(suite, name, where, error))
+        return false;
+    if (!name || suite_snippet(suite, name)->body)
+        return true;
+    snprintf(error, 512, "%.100s: snippet '%.100s' cannot run beside another; it has no 'body'",
+             where, name);
+    return false;
+}
+
 static bool row_good(const struct suite *suite, const struct suite_row *row, char error[512])
 {
     if (!known(suite, row->snippet, row->id, error) || !known(suite, row->minus, row->id, error) ||
-        !known(suite, row->divide, row->id, error))
+        !known(suite, row->divide, row->id, error) ||
+        !can_be_beside(suite, row->beside, row->id, error))
         return false;
     const char *wrong = NULL;
     if (row->from > row->to)
@@ -190,9 +228,17 @@ static bool suite_check(const struct suite *suite, char error[512])
         good = snippet_good(suite, &suite->snippets[i], error);
     for (unsigned i = 0; good && i < suite->rows_count; i++)
         good = row_good(suite, &suite->rows[i], error);
-    for (unsigned i = 0; good && i < suite->curves_count; i++)
-        for (unsigned p = 0; good && p < suite->curves[i].points_count; p++)
-            good = known(suite, suite->curves[i].points[p].snippet, suite->curves[i].plot, error);
+    for (unsigned i = 0; good && i < suite->curves_count; i++) {
+        const struct suite_curve *curve = &suite->curves[i];
+        good = can_be_beside(suite, curve->beside, curve->plot, error);
+        for (unsigned p = 0; good && p < curve->points_count; p++)
+            good = known(suite, curve->points[p].snippet, curve->plot, error);
+    }
+    for (unsigned i = 0; good && i < suite->pairs_count; i++) {
+        const struct suite_pairs *pairs = &suite->pairs[i];
+        for (unsigned k = 0; good && k < pairs->kernels_count; k++)
+            good = can_be_beside(suite, pairs->kernels[k].snippet, pairs->plot, error);
+    }
     return good;
 }
 
@@ -234,7 +280,8 @@ static const char head[] =
     ".macro map address, bytes\npusha\nmov eax, 192\nmov ebx, \\address\nmov ecx, \\bytes\n"
     "mov edx, 7\nmov esi, 0x32\nmov edi, -1\nxor ebp, ebp\nint 0x80\npopa\n.endm\n";
 
-static char *looping_program(const struct suite_snippet *s)
+static char *looping_program(const struct suite_snippet *s, unsigned warm, unsigned loops,
+                             const char *before_data)
 {
     char *out = NULL;
     size_t size;
@@ -246,9 +293,9 @@ static char *looping_program(const struct suite_snippet *s)
             "mov ebp, %u\ncall p4sim_loop\nmark\nmov ebp, %u\ncall p4sim_loop\nmark\n"
             "jmp p4sim_end\n"
             ".p2align 6\np4sim_loop:\n.rept %u\n%s\n.endr\nsub ebp, 1\njnz p4sim_loop\nret\n"
-            ".section .data\n.p2align 12\n%s\n"
+            ".section .data\n.p2align 12\n%s%s\n"
             ".section .text\np4sim_end:\n",
-            head, s->setup ? s->setup : "", s->warm ? s->warm : 1, s->loops, s->copies, s->body,
+            head, s->setup ? s->setup : "", warm, loops, s->copies, s->body, before_data,
             s->data ? s->data : "");
     if (fclose(file) == 0)
         return out;
@@ -256,10 +303,37 @@ static char *looping_program(const struct suite_snippet *s)
     return NULL;
 }
 
+/* Instructions are interpreted where no machine asks for them, so turns are cheap to record. */
+enum { COMPANION_TURNS = 40 };
+
+char *suite_companion(const struct suite_snippet *s)
+{
+    /* a page and a few lines further: other sets, and not 64 KB apart */
+    return looping_program(s, 1, COMPANION_TURNS * s->loops, ".skip 4096 + 512\n");
+}
+
+static bool is_beside(const char *name, const struct suite_snippet *snippet)
+{
+    return name && !strcmp(name, snippet->name);
+}
+
+bool suite_is_companion(const struct suite *suite, const struct suite_snippet *snippet)
+{
+    bool is = false;
+    for (unsigned i = 0; i < suite->rows_count; i++)
+        is |= is_beside(suite->rows[i].beside, snippet);
+    for (unsigned i = 0; i < suite->curves_count; i++)
+        is |= is_beside(suite->curves[i].beside, snippet);
+    for (unsigned i = 0; i < suite->pairs_count; i++)
+        for (unsigned k = 0; k < suite->pairs[i].kernels_count; k++)
+            is |= is_beside(suite->pairs[i].kernels[k].snippet, snippet);
+    return is;
+}
+
 char *suite_program(const struct suite_snippet *s)
 {
     if (s->body)
-        return looping_program(s);
+        return looping_program(s, s->warm ? s->warm : 1, s->loops, "");
     size_t size = sizeof head + strlen(s->text) + 1;
     char *out = malloc(size);
     if (out)

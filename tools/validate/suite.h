@@ -38,6 +38,7 @@ struct suite_row {
     double absolute; /* in the unit of the row */
     char *unit, *source;
     char *snippet;
+    char *beside; /* a snippet on the second logical processor, with turns without end; or NULL */
     char *count;  /* the event counted; NULL: clocks */
     char *with;   /* an event that is programmed too, for its tags; or NULL */
     char *over;   /* an event by whose count it is divided, or NULL */
@@ -61,10 +62,21 @@ struct suite_point {
 };
 struct suite_curve {
     char *plot, *label, *model;
+    char *beside; /* as in a row, for all points */
     char *count;
     double per;
     struct suite_point *points;
     unsigned points_count;
+};
+
+/* A square of a plot: each program beside each other one, on the two logical processors of MODEL. */
+struct suite_kernel {
+    char *label, *snippet;
+};
+struct suite_pairs {
+    char *plot, *label, *model;
+    struct suite_kernel *kernels;
+    unsigned kernels_count;
 };
 
 struct suite {
@@ -77,6 +89,8 @@ struct suite {
     unsigned omissions_count;
     struct suite_curve *curves;
     unsigned curves_count;
+    struct suite_pairs *pairs;
+    unsigned pairs_count;
 };
 
 /* The suite in the file PATH, or NULL with ERROR (file, line, what was expected). */
@@ -85,5 +99,11 @@ void suite_free(struct suite *suite);
 const struct suite_snippet *suite_snippet(const struct suite *suite, const char *name);
 /* The program of SNIPPET as the assembler reads it, to be freed; NULL when memory is short. */
 char *suite_program(const struct suite_snippet *snippet);
+/* SNIPPET, which has a body, as the program on the second logical processor: a mark, then the loop
+ * for so long that the first program ends first; its data lie at other addresses than they do in
+ * suite_program(), which the first level would take for the same. Likewise. */
+char *suite_companion(const struct suite_snippet *snippet);
+/* Whether SNIPPET is beside another one somewhere. */
+bool suite_is_companion(const struct suite *suite, const struct suite_snippet *snippet);
 
 #endif
