@@ -29,24 +29,6 @@ static bool write_curve(struct judge *judge, const struct suite_curve *curve, FI
     return true;
 }
 
-/* All curves of the plot that CURVE is the first of. */
-static int write_plot(struct judge *judge, const char *plot, const char *folder)
-{
-    char path[4096], error[512] = "";
-    snprintf(path, sizeof path, "%.3900s/%.150s.data", folder, plot);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
-    bool good = true;
-    for (unsigned i = 0; good && i < judge->suite->curves_count; i++)
-        if (!strcmp(judge->suite->curves[i].plot, plot))
-            good = write_curve(judge, &judge->suite->curves[i], file, error);
-    bool closed = close_output(file);
-    if (!good)
-        return complain(EXIT_INPUT, "validate", "plot %s: %s", plot, error);
-    return closed ? EXIT_DONE : complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
-}
-
 /* How fast each kernel runs beside each: a line for each pair with the place of the other, its own
  * place, its speed relative to its speed alone, and the labels of both. */
 static bool write_square(struct judge *judge, const struct suite_pairs *pairs, FILE *file,
@@ -69,34 +51,35 @@ static bool write_square(struct judge *judge, const struct suite_pairs *pairs, F
     return true;
 }
 
-static int write_pairs(struct judge *judge, const struct suite_pairs *pairs, const char *folder)
+/* One file of a plot: its curves, or its pairs. */
+static int write_plot(struct judge *judge, const char *plot, const char *folder)
 {
     char path[4096], error[512] = "";
-    snprintf(path, sizeof path, "%.3900s/%.150s.data", folder, pairs->plot);
+    snprintf(path, sizeof path, "%.3900s/%.150s.data", folder, plot);
     FILE *file = fopen(path, "w");
     if (!file)
         return complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
-    bool good = write_square(judge, pairs, file, error);
+    const struct suite *suite = judge->suite;
+    bool good = true;
+    for (unsigned i = 0; good && i < suite->curves_count; i++)
+        if (!strcmp(suite->curves[i].plot, plot))
+            good = write_curve(judge, &suite->curves[i], file, error);
+    for (unsigned i = 0; good && i < suite->pairs_count; i++)
+        if (!strcmp(suite->pairs[i].plot, plot))
+            good = write_square(judge, &suite->pairs[i], file, error);
     bool closed = close_output(file);
     if (!good)
-        return complain(EXIT_INPUT, "validate", "plot %s: %s", pairs->plot, error);
+        return complain(EXIT_INPUT, "validate", "plot %s: %s", plot, error);
     return closed ? EXIT_DONE : complain(EXIT_INPUT, "validate", "%s: %s", path, strerror(errno));
 }
 
 int validate_plots(struct judge *judge, const char *folder)
 {
-    const char *last = "";
+    int status = EXIT_DONE;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return complain(EXIT_INPUT, "validate", "%s: %s", folder, strerror(errno));
-    for (unsigned i = 0; i < judge->suite->curves_count; i++) {
-        const char *plot = judge->suite->curves[i].plot;
-        int status = strcmp(last, plot) != 0 ? write_plot(judge, plot, folder) : EXIT_DONE;
-        if (status)
-            return status;
-        last = plot;
-    }
-    int status = EXIT_DONE;
-    for (unsigned i = 0; !status && i < judge->suite->pairs_count; i++)
-        status = write_pairs(judge, &judge->suite->pairs[i], folder);
+    for (const char *plot = suite_plot(judge->suite, NULL); plot && !status;
+         plot = suite_plot(judge->suite, plot))
+        status = write_plot(judge, plot, folder);
     return status;
 }

@@ -182,15 +182,8 @@ static void print_misses(const struct judged *judged, unsigned count)
 
 static void print_pictures(const struct suite *suite)
 {
-    const char *last = "";
-    for (unsigned i = 0; i < suite->curves_count; i++) {
-        if (strcmp(last, suite->curves[i].plot) != 0)
-            printf("\n![%s](pictures/validate_%s.png)\n", suite->curves[i].plot,
-                   suite->curves[i].plot);
-        last = suite->curves[i].plot;
-    }
-    for (unsigned i = 0; i < suite->pairs_count; i++)
-        printf("\n![%s](pictures/validate_%s.png)\n", suite->pairs[i].plot, suite->pairs[i].plot);
+    for (const char *plot = suite_plot(suite, NULL); plot; plot = suite_plot(suite, plot))
+        printf("\n![%s](pictures/validate_%s.png)\n", plot, plot);
 }
 
 static void print_markdown(const struct suite *suite, const struct judged *judged, unsigned count)

@@ -272,6 +272,24 @@ void suite_free(struct suite *suite)
     cyaml_free(&config, &suite_schema, suite, 0);
 }
 
+static const char *plot_at(const struct suite *suite, unsigned i)
+{
+    if (i < suite->curves_count)
+        return suite->curves[i].plot;
+    i -= suite->curves_count;
+    return i < suite->pairs_count ? suite->pairs[i].plot : NULL;
+}
+
+const char *suite_plot(const struct suite *suite, const char *after)
+{
+    unsigned i = 0;
+    while (after && strcmp(plot_at(suite, i), after) != 0)
+        i++;
+    while (after && plot_at(suite, i) && !strcmp(plot_at(suite, i), after))
+        i++;
+    return plot_at(suite, i);
+}
+
 /* A marker is a move that changes nothing, in a form no compiler writes: measure.c looks for it. */
 static const char head[] =
     ".intel_syntax noprefix\n"
