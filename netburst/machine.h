@@ -255,6 +255,19 @@ static inline struct store *store_at(struct lp *lp, uint64_t position)
     return &lp->store[position & (NB_STORES - 1)];
 }
 
+/*
+ * Whether E stands for the microcode sequencer's time in a flow on a wrong path. The table gives a
+ * flow's time as a whole, and one uop has it; on the hardware the sequencer takes it, uop after
+ * uop, and stops when the branch sends the front end elsewhere. What was issued by then drains as
+ * other bogus uops do, one clock each here.
+ */
+enum { CUT_SHORT_TICKS = 2 };
+static inline bool is_cut_short(struct nb_machine *m, const struct rob_entry *e)
+{
+    return e->bogus && (e->uop->unit == NB_UNIT_FLOW || e->uop->unit == NB_UNIT_NONE) &&
+           dyn_of(m, e)->code->flags & NB_CODE_COMPLEX;
+}
+
 /* A stage that serves one logical processor a clock: they take turns, and one that does nothing
  * gives its turn to the other. */
 static inline nb_clock take_turns_from(struct nb_machine *m, unsigned first,

@@ -123,10 +123,11 @@ nb_tick crossing(const struct nb_uop *producer, const struct nb_uop *consumer)
     return producer->extra;
 }
 
-static nb_tick result_ticks(const struct nb_machine *m, const struct nb_uop *uop)
+static nb_tick result_ticks(struct nb_machine *m, const struct rob_entry *e)
 {
+    const struct nb_uop *uop = e->uop;
     if (uop->kind != NB_UOP_LOAD)
-        return uop->latency;
+        return is_cut_short(m, e) ? min64(uop->latency, CUT_SHORT_TICKS) : uop->latency;
     uint32_t clocks = uop->flags & NB_UOP_FP_LOAD ? m->p.l1_fp_clocks : m->p.l1_integer_clocks;
     return 2 * (nb_tick)clocks + uop->latency;
 }
@@ -244,7 +245,7 @@ static void settle(struct nb_machine *m, struct rob_entry *e, nb_tick pass)
         take_slots(m, e, pass);
         post_executions(m, e, passes);
     }
-    e->valid = pass + result_ticks(m, e->uop);
+    e->valid = pass + result_ticks(m, e);
     m->active = true;
     e->complete = (e->valid + 1) / 2 + m->p.execute_stages + 1;
     if (e->uop->kind == NB_UOP_STORE_DATA && in_store_buffer(lp, e))
@@ -316,7 +317,7 @@ void replay_first_pass(struct nb_machine *m, struct rob_entry *e, nb_tick tick)
     e->dispatched = tick;
     e->phase = (uint8_t)phase_at(m, loop_kind(e->uop), tick);
     e->wheel_tick = 0;
-    e->promise = tick + result_ticks(m, e->uop);
+    e->promise = tick + result_ticks(m, e);
     tell_promise(m, e);
     post_executions(m, e, 1);
     look(m, e);
@@ -370,9 +371,9 @@ static void leave_wheel(struct nb_machine *m, const struct lp *lp)
 
 /* E goes on round its loop: until its time in the wheel, the pass that succeeds, or for ever as far
  * as is known. */
-static void keep_slots(struct nb_machine *m, const struct rob_entry *e)
+static void keep_slots(struct nb_machine *m, struct rob_entry *e)
 {
-    nb_tick until = e->valid != NB_NEVER             ? e->valid - result_ticks(m, e->uop)
+    nb_tick until = e->valid != NB_NEVER             ? e->valid - result_ticks(m, e)
                     : e->wheel_tick > 2 * m->now + 1 ? e->wheel_tick
                                                      : NB_NEVER;
     if (e->state == ROB_DISPATCHED && until > e->dispatched)

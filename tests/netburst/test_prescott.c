@@ -153,6 +153,41 @@ static void a_misprediction_costs_more_than_the_pipeline_is_long(void **state)
         fail_msg("%.1f clocks a misprediction", each);
 }
 
+static bool random_at_every_third(const struct stream *s, uint64_t iteration, uint32_t item)
+{
+    return item % 3 == 1 && random_at_60(s, 64 * iteration + item, 60);
+}
+
+/* Clocks of a loop of eight random branches with CODE, of 16 bytes, behind it: wrong paths that
+ * leave the loop come there, the right path ends before. */
+static uint64_t clocks_in_front_of(const char *code)
+{
+    struct stream *s = calloc(1, sizeof *s);
+    for (uint32_t i = 0; i < 8; i++) {
+        stream_add(s, (struct item)PLAIN("\x01\xc0")); /* add eax,eax */
+        stream_add(s, (struct item)PLAIN("\x74\x01")); /* jz over the nop */
+        stream_add(s, (struct item)PLAIN("\x90"));
+    }
+    s->taken = random_at_every_third;
+    stream_close(s, ITERATIONS);
+    memcpy(s->image + s->size, code, 16);
+    s->size += 16;
+    return run(s).clocks;
+}
+
+/* A flow of 470 clocks, begun on a wrong path, stops when its branch resolves. */
+static void a_flow_on_a_wrong_path_is_cut_short(void **state)
+{
+    (void)state;
+    uint64_t nops = clocks_in_front_of("\x90\x90\x90\x90\x90\x90\x90\x90"
+                                       "\x90\x90\x90\x90\x90\x90\x90\x90");
+    uint64_t flow = clocks_in_front_of("\xcd\x80\x90\x90\x90\x90\x90\x90" /* int 0x80 */
+                                       "\x90\x90\x90\x90\x90\x90\x90\x90");
+    if (flow > nops * 3 / 2)
+        fail_msg("%llu clocks in front of a flow, %llu in front of no operation",
+                 (unsigned long long)flow, (unsigned long long)nops);
+}
+
 static bool every_eighth_at_60(const struct stream *s, uint64_t iteration, uint32_t item)
 {
     (void)s;
@@ -265,6 +300,7 @@ int main(void)
         cmocka_unit_test(single_instructions_take_their_published_time),
         cmocka_unit_test(an_l2_hit_takes_23_clocks),
         cmocka_unit_test(a_misprediction_costs_more_than_the_pipeline_is_long),
+        cmocka_unit_test(a_flow_on_a_wrong_path_is_cut_short),
         cmocka_unit_test(a_pattern_of_sixteen_branches_is_predicted),
         cmocka_unit_test(a_byte_inside_a_store_is_forwarded),
         cmocka_unit_test(a_prefetch_walks_the_page_tables),

@@ -14,7 +14,7 @@ struct measure {
     const struct sim_model *model;
     const struct suite_snippet *snippet;
     const struct suite_snippet *beside; /* on the second logical processor; NULL: it is halted */
-    const char *recordings; /* folder of recorded runs, looked at first; or NULL */
+    const char *recordings;             /* folder of recorded runs, looked at first; or NULL */
     const char *event[MEASURE_EVENTS];
     unsigned events;
     const char *with; /* the one among them that is programmed and not read, or NULL */

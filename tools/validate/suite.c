@@ -125,8 +125,12 @@ static const cyaml_schema_value_t pairs_schema = {
                          schema, 0, CYAML_UNLIMITED)
 
 static const cyaml_schema_field_t suite_fields[] = {
-    TEXT(title, struct suite),         LIST(snippets, &snippet_schema), LIST(rows, &row_schema),
-    LIST(omissions, &omission_schema), LIST(curves, &curve_schema),     LIST(pairs, &pairs_schema),
+    TEXT(title, struct suite),
+    LIST(snippets, &snippet_schema),
+    LIST(rows, &row_schema),
+    LIST(omissions, &omission_schema),
+    LIST(curves, &curve_schema),
+    LIST(pairs, &pairs_schema),
     CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t suite_schema = {

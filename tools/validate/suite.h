@@ -69,7 +69,8 @@ struct suite_curve {
     unsigned points_count;
 };
 
-/* A square of a plot: each program beside each other one, on the two logical processors of MODEL. */
+/* A square of a plot: each program beside each other one, on the two logical processors of MODEL.
+ */
 struct suite_kernel {
     char *label, *snippet;
 };
@@ -97,8 +98,8 @@ struct suite {
 struct suite *suite_load(const char *path, char error[512]);
 void suite_free(struct suite *suite);
 const struct suite_snippet *suite_snippet(const struct suite *suite, const char *name);
-/* The name of the plot behind AFTER (NULL: the first), NULL behind the last; curves and pairs of one
- * plot stand together. */
+/* The name of the plot behind AFTER (NULL: the first), NULL behind the last; curves and pairs of
+ * one plot stand together. */
 const char *suite_plot(const struct suite *suite, const char *after);
 /* The program of SNIPPET as the assembler reads it, to be freed; NULL when memory is short. */
 char *suite_program(const struct suite_snippet *snippet);
