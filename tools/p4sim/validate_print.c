@@ -182,8 +182,12 @@ static void print_misses(const struct judged *judged, unsigned count)
 
 static void print_pictures(const struct suite *suite)
 {
-    for (const char *plot = suite_plot(suite, NULL); plot; plot = suite_plot(suite, plot))
+    for (const char *plot = suite_plot(suite, NULL); plot; plot = suite_plot(suite, plot)) {
+        const char *note = suite_plot_note(suite, plot);
         printf("\n![%s](pictures/validate_%s.png)\n", plot, plot);
+        if (note)
+            printf("\n%s\n", note);
+    }
 }
 
 static void print_markdown(const struct suite *suite, const struct judged *judged, unsigned count)

@@ -88,6 +88,7 @@ static const cyaml_schema_field_t curve_fields[] = {
     TEXT(plot, struct suite_curve),
     TEXT(label, struct suite_curve),
     TEXT(model, struct suite_curve),
+    MAYBE(note, struct suite_curve),
     MAYBE(beside, struct suite_curve),
     MAYBE(count, struct suite_curve),
     NUMBER(per, struct suite_curve),
@@ -112,6 +113,7 @@ static const cyaml_schema_field_t pairs_fields[] = {
     TEXT(plot, struct suite_pairs),
     TEXT(label, struct suite_pairs),
     TEXT(model, struct suite_pairs),
+    MAYBE(note, struct suite_pairs),
     CYAML_FIELD_SEQUENCE("kernels", CYAML_FLAG_POINTER, struct suite_pairs, kernels, &kernel_schema,
                          1, CYAML_UNLIMITED),
     CYAML_FIELD_END,
@@ -292,6 +294,17 @@ const char *suite_plot(const struct suite *suite, const char *after)
     while (after && plot_at(suite, i) && !strcmp(plot_at(suite, i), after))
         i++;
     return plot_at(suite, i);
+}
+
+const char *suite_plot_note(const struct suite *suite, const char *plot)
+{
+    for (unsigned i = 0; i < suite->curves_count; i++)
+        if (!strcmp(suite->curves[i].plot, plot))
+            return suite->curves[i].note;
+    for (unsigned i = 0; i < suite->pairs_count; i++)
+        if (!strcmp(suite->pairs[i].plot, plot))
+            return suite->pairs[i].note;
+    return NULL;
 }
 
 /* A marker is a move that changes nothing, in a form no compiler writes: measure.c looks for it. */

@@ -62,6 +62,7 @@ struct suite_point {
 };
 struct suite_curve {
     char *plot, *label, *model;
+    char *note;   /* what there is to see, under the picture; or NULL */
     char *beside; /* as in a row, for all points */
     char *count;
     double per;
@@ -76,6 +77,7 @@ struct suite_kernel {
 };
 struct suite_pairs {
     char *plot, *label, *model;
+    char *note;
     struct suite_kernel *kernels;
     unsigned kernels_count;
 };
@@ -101,6 +103,8 @@ const struct suite_snippet *suite_snippet(const struct suite *suite, const char 
 /* The name of the plot behind AFTER (NULL: the first), NULL behind the last; curves and pairs of
  * one plot stand together. */
 const char *suite_plot(const struct suite *suite, const char *after);
+/* What is said under it: the note of its first curve or pairs, or NULL. */
+const char *suite_plot_note(const struct suite *suite, const char *plot);
 /* The program of SNIPPET as the assembler reads it, to be freed; NULL when memory is short. */
 char *suite_program(const struct suite_snippet *snippet);
 /* SNIPPET, which has a body, as the program on the second logical processor: a mark, then the loop
