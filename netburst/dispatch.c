@@ -26,7 +26,7 @@ static void dispatch(struct nb_machine *m, struct scheduler *s, int slot, nb_tic
     scheduler_remove(m, s, slot);
     if (e->uop->unit != NB_UNIT_NONE) {
         nb_tick *free = &m->unit_free[s->unit[slot]];
-        *free = unit_start(*free, tick) + (is_cut_short(m, e) ? CUT_SHORT_TICKS : e->uop->busy);
+        *free = unit_start(*free, tick) + own_ticks(m, e, e->uop->busy);
     }
     replay_first_pass(m, e, tick);
 }

@@ -261,11 +261,26 @@ static inline struct store *store_at(struct lp *lp, uint64_t position)
  * uop, and stops when the branch sends the front end elsewhere. What was issued by then drains as
  * other bogus uops do, one clock each here.
  */
-enum { CUT_SHORT_TICKS = 2 };
 static inline bool is_cut_short(struct nb_machine *m, const struct rob_entry *e)
 {
     return e->bogus && (e->uop->unit == NB_UNIT_FLOW || e->uop->unit == NB_UNIT_NONE) &&
            dyn_of(m, e)->code->flags & NB_CODE_COMPLEX;
+}
+
+/* The divider has fewer digits to find when the x87 control word asks for fewer. */
+static inline nb_tick divides_less(struct nb_machine *m, const struct rob_entry *e)
+{
+    const uint32_t less[] = {0, m->p.x87_single_divide_less, m->p.x87_double_divide_less};
+    return 2 * (nb_tick)less[dyn_of(m, e)->in.x87_precision];
+}
+
+/* E's own time where the table has TICKS for its instruction. */
+static inline nb_tick own_ticks(struct nb_machine *m, const struct rob_entry *e, nb_tick ticks)
+{
+    enum { CUT_SHORT = 2 };
+    if (is_cut_short(m, e))
+        return min64(ticks, CUT_SHORT);
+    return e->uop->unit == NB_UNIT_FP_DIV ? ticks - divides_less(m, e) : ticks;
 }
 
 /* A stage that serves one logical processor a clock: they take turns, and one that does nothing

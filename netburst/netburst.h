@@ -53,6 +53,7 @@ struct nb_instruction {
     uint8_t access_count;
     /* Wrong paths, a bit for each access: nobody knows its address; no page can be there. */
     uint8_t unknown, unmapped;
+    uint8_t x87_precision; /* NB_X87_*: of the x87 control word, as an x87 instruction finds it */
     struct nb_access {
         uint64_t address;
         uint32_t size;
@@ -78,6 +79,8 @@ enum {
     NB_ASSIST_X87_INPUT = 16,
     NB_ASSIST_SSE = 128
 };
+
+enum { NB_X87_EXTENDED = 0, NB_X87_SINGLE = 1, NB_X87_DOUBLE = 2 };
 
 /* The address space of the kernel: its pages are the same ones in every process. */
 #define NB_PROCESS_KERNEL 0x7FFFu

@@ -127,7 +127,7 @@ static nb_tick result_ticks(struct nb_machine *m, const struct rob_entry *e)
 {
     const struct nb_uop *uop = e->uop;
     if (uop->kind != NB_UOP_LOAD)
-        return is_cut_short(m, e) ? min64(uop->latency, CUT_SHORT_TICKS) : uop->latency;
+        return own_ticks(m, e, uop->latency);
     uint32_t clocks = uop->flags & NB_UOP_FP_LOAD ? m->p.l1_fp_clocks : m->p.l1_integer_clocks;
     return 2 * (nb_tick)clocks + uop->latency;
 }

@@ -103,6 +103,7 @@ static void copy_instruction(const struct trace_instruction *in, struct nb_instr
     out->faults = 0;
     out->assist = in->assist; /* the same bits */
     out->unknown = out->unmapped = 0;
+    out->x87_precision = in->precision; /* the same numbers */
     copy_accesses(in->access, in->access_count, out);
 }
 
@@ -239,6 +240,7 @@ static bool wrong_step(void *context, uint64_t ip, struct nb_instruction *out)
     out->unknown = step.unknown;
     out->unmapped = step.unmapped;
     out->assist = step.assist;
+    out->x87_precision = step.precision;
     if (step.next_known) {
         out->next_ip = step.next_ip;
         out->flags |= NB_INSTRUCTION_NEXT_KNOWN;

@@ -49,6 +49,7 @@ struct interpreter {
     struct interpret_memory *memory;
     uint64_t next_ip;     /* of the instruction being executed */
     uint8_t assist;       /* enum trace_assist of the last instruction */
+    uint8_t precision;    /* enum trace_precision of it */
     uint32_t repetitions; /* of the last string instruction with a rep prefix; else 1 */
 };
 
@@ -116,7 +117,7 @@ static inline bool interpret_step(struct interpreter *machine, const struct inte
     *count = recipe_accesses(recipe, registers, access);
     machine->next_ip = registers->ip + op->length;
     machine->repetitions = 1;
-    machine->assist = 0;
+    machine->assist = machine->precision = 0;
     if (!op->run(machine, op, access))
         return false;
     registers->ip = op->wide ? machine->next_ip : (uint32_t)machine->next_ip;

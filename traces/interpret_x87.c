@@ -114,6 +114,13 @@ static uint8_t assist_of(uint16_t status)
     return (uint8_t)assist;
 }
 
+static uint8_t precision_of(uint16_t control)
+{
+    static const uint8_t precision[] = {TRACE_SINGLE, TRACE_EXTENDED, TRACE_DOUBLE, TRACE_EXTENDED};
+
+    return precision[control >> 8 & 3];
+}
+
 static bool run_x87(struct interpreter *machine, const struct interpret_op *op,
                     const struct trace_access *access)
 {
@@ -133,6 +140,7 @@ static bool run_x87(struct interpreter *machine, const struct interpret_op *op,
         return false;
     if (!is_about_status(op->immediate)) {
         machine->assist = assist_of(after.status);
+        machine->precision = precision_of(now->control);
         after.status |= now->status & STICKY;
     }
     after.opcode = now->opcode;

@@ -173,7 +173,7 @@ static void fill_in(struct live *live, struct live_thread *thread, const struct 
     if (recipe->string && (attempt->start.flags & FLAG_DIRECTION))
         out->flags |= TRACE_REP_BACKWARD;
     out->length = recipe->length;
-    out->assist = 0;
+    out->assist = out->precision = 0;
     out->access_count = (uint8_t)attempt->access_count;
     live->fresh_branches = recipe->effects.branch != EFFECT_NO_BRANCH;
     memcpy(out->access, attempt->access, sizeof out->access);
@@ -625,6 +625,7 @@ static bool interpreted(struct live *live, struct live_thread *thread, struct at
     fill_in(live, thread, attempt, machine->state.registers.ip, machine->repetitions, out);
     out->stack = machine->state.registers.gpr[GPR_SP];
     out->assist = machine->assist;
+    out->precision = machine->precision;
     note_writes(attempt, machine->repetitions);
     live->source.end.interpreted++;
     if (live->recorder)

@@ -90,7 +90,7 @@ static void fill_in(struct replay *replay, uint64_t ip, uint64_t flags,
     if (entry->recipe.string && (flags & RECIPE_FLAG_DIRECTION))
         out->flags |= TRACE_REP_BACKWARD;
     out->length = entry->recipe.length;
-    out->assist = 0;
+    out->assist = out->precision = 0;
     replay->branched = entry->recipe.effects.branch != EFFECT_NO_BRANCH;
     replay->executed++;
 }
@@ -119,6 +119,7 @@ static bool interpret(struct replay *replay, struct trace_instruction *out)
     if (replay->copy)
         recorder_interpreted(replay->copy);
     out->assist = replay->machine.assist;
+    out->precision = replay->machine.precision;
     return true;
 }
 

@@ -70,8 +70,12 @@ struct trace_instruction {
     uint8_t length; /* bytes of the instruction */
     uint8_t assist; /* enum trace_assist, as far as the interpreter executed it; else 0 */
     uint8_t access_count;
+    uint8_t precision; /* enum trace_precision, likewise */
     struct trace_access access[TRACE_ACCESSES];
 };
+
+/* What the x87 control word asks for, of an x87 instruction; 0 for others. */
+enum trace_precision { TRACE_EXTENDED, TRACE_SINGLE, TRACE_DOUBLE };
 
 enum trace_result {
     TRACE_OK = 0, /* an instruction was delivered */
@@ -154,6 +158,7 @@ struct trace_wrong_step {
     uint8_t unknown;  /* a bit for each access whose address nobody knows; it is 0 there */
     uint8_t unmapped; /* a bit for each access to where no page can be: it would fault */
     uint8_t assist;   /* enum trace_assist, where the result is known */
+    uint8_t precision;
     struct trace_access access[TRACE_ACCESSES];
 };
 

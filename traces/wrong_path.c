@@ -345,6 +345,7 @@ static void fill_in(struct wrong_path *path, const struct recipe *recipe,
         else if (step->access[i].address < LOWEST_MAPPED)
             step->unmapped |= (uint8_t)(1u << i);
     }
+    step->precision = 0;
     step->flags = recipe->kind == RECIPE_SYSTEM_CALL ? TRACE_SYSTEM_CALL : 0;
     if (recipe->string && (path->machine.state.registers.flags & FLAG_DIRECTION))
         step->flags |= TRACE_REP_BACKWARD;
@@ -374,6 +375,7 @@ void wrong_path_step(struct wrong_path *path, uint64_t ip, const struct interpre
     }
     out->repetitions = machine->repetitions;
     out->assist = machine->assist;
+    out->precision = machine->precision;
     path->unknown &= ~recipe->effects.writes;
     note_written(path, recipe, out, out->repetitions, true);
     out->next_known = true;
