@@ -37,6 +37,8 @@ void judge_free(struct judge *judge)
 struct what {
     const char *model, *beside, *count, *over, *with;
     double per;
+    enum suite_take take;
+    uint32_t period;
 };
 
 static double divisor(const struct what *what, const struct measure *measure)
@@ -56,6 +58,7 @@ static bool measure_of(struct judge *judge, const struct what *what, const char 
     *measure = (struct measure){.snippet = suite_snippet(judge->suite, snippet),
                                 .recordings = judge->recordings,
                                 .model = judge_model(judge, what->model, error),
+                                .period = what->period,
                                 .event = {what->count ? what->count : clocks},
                                 .events = 1,
                                 .with = what->with};
@@ -68,6 +71,32 @@ static bool measure_of(struct judge *judge, const struct what *what, const char 
     return measure->model && measure_run(measure, error, &status);
 }
 
+static uint64_t times_of(const struct measure_keys *keys, uint64_t key)
+{
+    for (unsigned i = 0; i < keys->count; i++)
+        if (keys->of[i].key == key)
+            return keys->of[i].times;
+    return 0;
+}
+
+static uint64_t extreme(const struct measure_keys *keys, bool most)
+{
+    uint64_t found = keys->count ? keys->of[0].times : 0;
+    for (unsigned i = 1; i < keys->count; i++)
+        if (most ? keys->of[i].times > found : keys->of[i].times < found)
+            found = keys->of[i].times;
+    return found;
+}
+
+static double of_records(enum suite_take take, const struct measure_records *records)
+{
+    if (take == SUITE_FEWEST || take == SUITE_MOST)
+        return (double)extreme(&records->eax, take == SUITE_MOST);
+    if (take == SUITE_RECORDS || !records->taken)
+        return (double)records->taken;
+    return 100.0 * (double)times_of(&records->ip, records->cause) / (double)records->taken;
+}
+
 /* The count of SNIPPET, less that of MINUS (which may be NULL), divided. */
 static bool value_of(struct judge *judge, const struct what *what, const char *snippet,
                      const char *minus, double *value, char error[512])
@@ -76,6 +105,10 @@ static bool value_of(struct judge *judge, const struct what *what, const char *s
     if (!measure_of(judge, what, snippet, &measure, error) ||
         (minus && !measure_of(judge, what, minus, &less, error)))
         return false;
+    if (what->take != SUITE_COUNT) {
+        *value = of_records(what->take, &measure.records);
+        return true;
+    }
     double by = divisor(what, &measure);
     *value = by > 0 ? ((double)measure.count[0] - (double)less.count[0]) / by : 0;
     return true;
@@ -84,7 +117,8 @@ static bool value_of(struct judge *judge, const struct what *what, const char *s
 static bool row_value(struct judge *judge, const struct suite_row *row, double *value,
                       char error[512])
 {
-    const struct what what = {row->model, row->beside, row->count, row->over, row->with, row->per};
+    const struct what what = {row->model, row->beside, row->count, row->over,
+                              row->with,  row->per,    row->take,  row->period};
     double other = 0;
     if (!value_of(judge, &what, row->snippet, row->minus, value, error))
         return false;
@@ -124,14 +158,17 @@ void judge_row(struct judge *judge, const struct suite_row *row, struct judged *
 bool judge_point(struct judge *judge, const struct suite_curve *curve,
                  const struct suite_point *point, double *y, char error[512])
 {
-    const struct what what = {curve->model, curve->beside, curve->count, NULL, NULL, curve->per};
+    const struct what what = {curve->model, curve->beside, curve->count, NULL,
+                              NULL,         curve->per,    SUITE_COUNT,  0};
     return value_of(judge, &what, point->snippet, NULL, y, error);
 }
 
 bool judge_pair(struct judge *judge, const struct suite_pairs *pairs, unsigned a, int beside,
                 double *clocks_each, char error[512])
 {
-    const struct what what = {
-        pairs->model, beside < 0 ? NULL : pairs->kernels[beside].snippet, NULL, NULL, NULL, 0};
+    const struct what what = {pairs->model, beside < 0 ? NULL : pairs->kernels[beside].snippet,
+                              NULL,         NULL,
+                              NULL,         0,
+                              SUITE_COUNT,  0};
     return value_of(judge, &what, pairs->kernels[a].snippet, NULL, clocks_each, error);
 }

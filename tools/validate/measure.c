@@ -128,6 +128,8 @@ static bool plan_events(const struct measure *measure, struct sim_plan *plan, ch
         if (!sim_request_parse(measure->event[i], signature, &requests[i], error))
             return false;
         requests[i].hyper_threading = model->hyper_threading;
+        if (measure->period && i == 0)
+            requests[i].counter = MEASURE_PEBS_COUNTER;
         bool only_tags = measure->event[i] == measure->with;
         const char *why = only_tags ? NULL : sim_request_cannot_count(&requests[i]);
         if (why) {
@@ -151,8 +153,7 @@ static bool read_counts(struct sim_bench *bench, const struct sim_plan *plan,
     return true;
 }
 
-/* Until logical processor 0 has retired INSTRUCTIONS. */
-static bool run_to(struct sim_bench *bench, uint64_t instructions, char error[512])
+bool measure_run_to(struct sim_bench *bench, uint64_t instructions, char error[512])
 {
     for (uint64_t done; (done = sim_bench_lp_stats(bench, 0)->instructions) < instructions;) {
         uint64_t all = sim_bench_stats(bench)->instructions;
@@ -202,6 +203,20 @@ static bool beside_stayed(const struct measure *measure, const struct run *run, 
     return false;
 }
 
+/* What is counted between the markers. */
+static bool count_between(struct measure *measure, struct run *run, const struct sim_plan *plan,
+                          char error[512])
+{
+    uint64_t before[MEASURE_EVENTS], after[MEASURE_EVENTS];
+    if (!read_counts(run->bench, plan, before, error) ||
+        !measure_run_to(run->bench, run->mark[1], error) ||
+        !read_counts(run->bench, plan, after, error))
+        return false;
+    for (unsigned i = 0; i < measure->events; i++)
+        measure->count[i] = (after[i] - before[i]) & ((UINT64_C(1) << 40) - 1);
+    return true;
+}
+
 static bool run_bench(struct measure *measure, struct run *run, char error[512])
 {
     struct sim_plan plan;
@@ -209,16 +224,15 @@ static bool run_bench(struct measure *measure, struct run *run, char error[512])
     const char *surroundings = measure->snippet->surroundings;
     if (surroundings && !sim_surroundings(sim_bench_machine(bench), surroundings, error))
         return false;
-    uint64_t before[MEASURE_EVENTS], after[MEASURE_EVENTS];
+    if (measure->period) /* the driver that empties the buffer, without a kernel besides */
+        sim_bench_kernel(bench, &(struct sim_kernel_options){.on = false});
     if (!plan_events(measure, &plan, error) || !sim_program(sim_bench_pmu(bench), &plan, error) ||
-        !run_to(bench, run->mark[0], error) || !read_counts(bench, &plan, before, error) ||
-        !beside_began(measure, run, error) || !run_to(bench, run->mark[1], error) ||
-        !read_counts(bench, &plan, after, error) || !beside_stayed(measure, run, error))
+        !measure_run_to(bench, run->mark[0], error) || !beside_began(measure, run, error))
         return false;
-    for (unsigned i = 0; i < measure->events; i++)
-        measure->count[i] = (after[i] - before[i]) & ((UINT64_C(1) << 40) - 1);
+    bool good = measure->period ? measure_take_records(measure, bench, &plan, error)
+                                : count_between(measure, run, &plan, error);
     measure->instructions = run->mark[1] - run->mark[0];
-    return true;
+    return good && beside_stayed(measure, run, error);
 }
 
 static bool open_sources(const struct measure *measure, struct run *run, char error[512],

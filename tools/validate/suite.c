@@ -36,6 +36,12 @@ static const cyaml_schema_value_t snippet_schema = {
 
 static const cyaml_strval_t expectations[] = {{"within", SUITE_WITHIN}, {"outside", SUITE_OUTSIDE}};
 
+static const cyaml_strval_t takes[] = {{"count", SUITE_COUNT},
+                                       {"records", SUITE_RECORDS},
+                                       {"on_cause", SUITE_ON_CAUSE},
+                                       {"fewest", SUITE_FEWEST},
+                                       {"most", SUITE_MOST}};
+
 static const cyaml_schema_field_t row_fields[] = {
     TEXT(id, struct suite_row),
     MAYBE(tier, struct suite_row),
@@ -54,6 +60,8 @@ static const cyaml_schema_field_t row_fields[] = {
     MAYBE(with, struct suite_row),
     MAYBE(over, struct suite_row),
     NUMBER(per, struct suite_row),
+    CYAML_FIELD_ENUM("take", CYAML_FLAG_OPTIONAL, struct suite_row, take, takes, 5),
+    WHOLE(period, struct suite_row),
     MAYBE(minus, struct suite_row),
     MAYBE(divide, struct suite_row),
     CYAML_FIELD_ENUM("expect", CYAML_FLAG_OPTIONAL, struct suite_row, expect, expectations, 2),
@@ -206,6 +214,10 @@ static bool row_good(const struct suite *suite, const struct suite_row *row, cha
     const char *wrong = NULL;
     if (row->from > row->to)
         wrong = "'from' is more than 'to'";
+    else if ((row->take == SUITE_COUNT) != !row->period)
+        wrong = "records need a 'period', a count has none";
+    else if (row->take != SUITE_COUNT && (!row->count || row->over || row->minus || row->divide))
+        wrong = "records are those of a 'count', without 'over', 'minus' and 'divide'";
     else if (row->expect == SUITE_OUTSIDE && (!row->why || !row->why[0]))
         wrong = "a row expected outside needs 'why', the mechanism in a sentence";
     if (wrong)

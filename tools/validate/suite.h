@@ -29,6 +29,15 @@ struct suite_snippet {
 
 enum suite_expect { SUITE_WITHIN, SUITE_OUTSIDE };
 
+/* What a row is about: a count, or PEBS records of its event, one in PERIOD. */
+enum suite_take {
+    SUITE_COUNT,
+    SUITE_RECORDS,  /* how many */
+    SUITE_ON_CAUSE, /* percent of them at the instruction that made most of the events */
+    SUITE_FEWEST,   /* how many have the value of EAX that the fewest have */
+    SUITE_MOST      /* ... the most have */
+};
+
 struct suite_row {
     char *id, *tier, *what;
     char *model;     /* NULL: northwood */
@@ -43,8 +52,10 @@ struct suite_row {
     char *with;   /* an event that is programmed too, for its tags; or NULL */
     char *over;   /* an event by whose count it is divided, or NULL */
     double per;   /* or a number; 0: copies * loops, or times */
-    char *minus;  /* a snippet whose count is subtracted before the division, or NULL */
-    char *divide; /* a snippet by whose same measure it is divided, or NULL */
+    enum suite_take take;
+    uint32_t period; /* of records */
+    char *minus;     /* a snippet whose count is subtracted before the division, or NULL */
+    char *divide;    /* a snippet by whose same measure it is divided, or NULL */
     enum suite_expect expect;
     char *why; /* a row expected outside: the mechanism, in a sentence */
 };
