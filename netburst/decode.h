@@ -102,6 +102,7 @@ struct nb_facts {
     uint8_t element_bytes;  /* of a string instruction */
     bool branches;          /* ends in a branch uop */
     bool prefetches, fences, non_temporal, locked;
+    bool flushes;   /* CLFLUSH: its store takes the line out of the caches */
     bool high_byte; /* exactly one operand is AH, BH, CH or DH */
     bool sib;
     bool partial;          /* result narrower than its register: merges into the old value */
@@ -110,6 +111,7 @@ struct nb_facts {
     uint16_t memory_bytes; /* of an access done in so many pieces; 0: in one */
     uint8_t memory_pieces;
     bool fence_orders_stores; /* not LFENCE */
+    bool fence_orders_loads;  /* not SFENCE */
     uint8_t data_pieces;      /* of immediate and displacement: as many uops have room for them */
 };
 

@@ -511,6 +511,7 @@ static bool memory_flow(const struct nb_decoder *decoder, const struct nb_name *
     case NB_FLOW_FENCE:
         facts->fences = true;
         facts->fence_orders_stores = strcmp(name->name, "lfence") != 0;
+        facts->fence_orders_loads = strcmp(name->name, "sfence") != 0;
         return true;
     case NB_FLOW_MASKED_STORE:
         flow_masked_store(facts, x86);
@@ -623,6 +624,7 @@ void nb_facts_of(const struct nb_decoder *decoder, const struct nb_name *name,
         nb_add_source(facts, NB_REG_FLAGS);
     facts->breaks = !facts->partial && is_zero_idiom(decoder, name->name);
     facts->non_temporal = facts->non_temporal || strncmp(name->name, "movnt", 5) == 0;
+    facts->flushes = strcmp(name->name, "clflush") == 0;
     in_pieces(facts, name->name);
     if (strcmp(name->name, "cpuid") == 0) /* a store of its own, too (Weaver) */
         facts->fences = facts->fence_orders_stores = true;

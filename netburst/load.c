@@ -32,7 +32,8 @@ const struct nb_access *uop_access(struct nb_machine *m, const struct rob_entry 
                                    uint64_t *address)
 {
     const struct dyn *d = dyn_of(m, e);
-    bool write = e->uop->kind == NB_UOP_STORE_ADDRESS || e->uop->kind == NB_UOP_STORE_DATA;
+    bool store = e->uop->kind == NB_UOP_STORE_ADDRESS || e->uop->kind == NB_UOP_STORE_DATA;
+    bool write = store && (e->uop->flags & NB_UOP_FLUSH) != NB_UOP_FLUSH; /* CLFLUSH names a line */
     unsigned index = e->uop->access + (write ? d->reads : 0u);
     if (index >= d->in.access_count || d->in.access[index].write != write ||
         (d->in.unknown >> index & 1))
@@ -161,7 +162,7 @@ static enum forward look_at_stores(struct nb_machine *m, struct rob_entry *e, ui
     uint64_t mask = (UINT64_C(1) << m->p.store_alias_bits) - 1;
     for (uint64_t i = lp->store_tail; i-- > lp->store_head;) {
         const struct store *s = store_at(lp, i);
-        if (s->rob >= e->sequence || (s->bogus && !e->bogus))
+        if (s->rob >= e->sequence || (s->bogus && !e->bogus) || s->flush)
             continue;
         if (s->address_tick > tick)
             return wait_for_store(m, e, MOB_NO_STA);

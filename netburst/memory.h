@@ -22,7 +22,7 @@ struct store {
     uint8_t piece;
     uint64_t linear, physical;
     uint32_t size; /* 0: nothing to write (wrong path) */
-    bool retired, bogus, non_temporal, locked;
+    bool retired, bogus, non_temporal, locked, flush;
     uint64_t origin;                 /* of the facts it causes when it leaves */
     nb_tick address_tick, data_tick; /* NB_NEVER: not known yet */
 };

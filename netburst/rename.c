@@ -112,6 +112,14 @@ static void add_source(struct nb_machine *m, struct lp *lp, struct rob_entry *e,
     e->pending++;
 }
 
+/* No load goes before an older LFENCE or MFENCE. */
+static void wait_for_fence(struct nb_machine *m, struct lp *lp, struct rob_entry *e)
+{
+    uint64_t fence = lp->rat[NB_REG_LOADS];
+    if (e->uop->kind == NB_UOP_LOAD && fence >= lp->rob_head && e->sources < NB_UOP_SOURCES)
+        add_source(m, lp, e, fence);
+}
+
 static void rename_sources(struct nb_machine *m, struct lp *lp, struct rob_entry *e)
 {
     if (e->uop->flags & NB_UOP_BREAKS_DEPENDENCE)
@@ -228,6 +236,7 @@ static struct rob_entry *enter(struct nb_machine *m, struct lp *lp, const struct
     e->bogus = d->bogus;
     e->companion = companion;
     rename_sources(m, lp, e);
+    wait_for_fence(m, lp, e);
     rename_results(m, lp, e);
     take_buffers(lp, e);
     enqueue(m, lp, uop, sequence);

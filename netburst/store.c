@@ -31,6 +31,11 @@ bool store_has_entry(const struct lp *lp, uint32_t dyn, uint32_t element, const 
            last->access == uop->access && last->piece == uop->piece && !last->retired;
 }
 
+static bool flushes(const struct nb_uop *uop)
+{
+    return (uop->flags & NB_UOP_FLUSH) == NB_UOP_FLUSH;
+}
+
 /* E gets the entry of its write, a new one where it is the first of its uops. */
 void store_allocate(struct lp *lp, struct rob_entry *e)
 {
@@ -39,18 +44,19 @@ void store_allocate(struct lp *lp, struct rob_entry *e)
         return;
     }
     e->buffer = (uint32_t)lp->store_tail++;
-    *store_at(lp, e->buffer) =
-        (struct store){.rob = e->sequence,
-                       .dyn = e->dyn,
-                       .element = e->element,
-                       .access = e->uop->access,
-                       .piece = e->uop->piece,
-                       .who = e->who,
-                       .bogus = e->bogus,
-                       .non_temporal = (e->uop->flags & NB_UOP_NON_TEMPORAL) != 0,
-                       .locked = (e->uop->flags & NB_UOP_LOCKED) != 0,
-                       .address_tick = NB_NEVER,
-                       .data_tick = NB_NEVER};
+    *store_at(lp, e->buffer) = (struct store){
+        .rob = e->sequence,
+        .dyn = e->dyn,
+        .element = e->element,
+        .access = e->uop->access,
+        .piece = e->uop->piece,
+        .who = e->who,
+        .bogus = e->bogus,
+        .flush = flushes(e->uop),
+        .non_temporal = !flushes(e->uop) && (e->uop->flags & NB_UOP_NON_TEMPORAL) != 0,
+        .locked = !flushes(e->uop) && (e->uop->flags & NB_UOP_LOCKED) != 0,
+        .address_tick = NB_NEVER,
+        .data_tick = NB_NEVER};
 }
 
 static void store_split(struct nb_machine *m, struct rob_entry *e, uint64_t linear, uint32_t size)
@@ -266,10 +272,27 @@ static nb_clock wc_send(struct nb_machine *m)
     return NB_NEVER;
 }
 
+/* CLFLUSH: the line leaves all caches, to memory where it is modified. */
+static void flush_line(struct nb_machine *m, const struct store *s, nb_tick tick)
+{
+    struct cache_line *line = cache_find(&m->l1, s->physical);
+    wc_snoop(m, s->physical, tick);
+    bool modified = l2_snoop(m, s->physical, true);
+    modified |= l3_snoop(m, s->physical, true);
+    if (line)
+        line->tag = NB_NEVER;
+    if (modified)
+        bus_transaction(m, s->who, BUS_WRITEBACK, s->physical, tick);
+}
+
 /* Write one store; NB_NEVER when done, else when to try again. */
 static nb_tick write_out(struct nb_machine *m, const struct store *s, nb_tick tick)
 {
     uint64_t line = s->physical >> m->l1.line_bits;
+    if (s->flush) {
+        flush_line(m, s, tick);
+        return NB_NEVER;
+    }
     if (memory_type(s->physical) != NB_MEMORY_WRITE_BACK || s->locked) {
         nb_tick again = uncached_store(m, s, tick);
         if (again != tick)

@@ -22,7 +22,8 @@ enum nb_register {
     NB_REG_TEMP = 49,       /* eight temporaries inside one instruction's flow */
     NB_REG_FP_CONTROL = 57, /* x87 control and status word, MXCSR */
     NB_REG_SEGMENT = 58,    /* segment registers, as one */
-    NB_REGISTERS = 59,
+    NB_REG_LOADS = 59,      /* no register: what loads wait for, written by LFENCE and MFENCE */
+    NB_REGISTERS = 60,
     NB_REG_NONE = 255
 };
 
@@ -99,8 +100,9 @@ enum nb_uop_flags {
         1 << 3,              /* xor/sub/pxor same register: sources listed but not waited for */
     NB_UOP_FP_LOAD = 1 << 4, /* load into an x87, MMX or XMM register: longer latency */
     NB_UOP_LOCKED = 1 << 5,  /* locked access */
-    NB_UOP_NON_TEMPORAL = 1 << 6, /* movnt store, prefetchnta */
-    NB_UOP_STORE_FUSED = 1 << 7,  /* STORE_DATA that does the store address's work too */
+    NB_UOP_NON_TEMPORAL = 1 << 6,                       /* movnt store, prefetchnta */
+    NB_UOP_FLUSH = NB_UOP_LOCKED | NB_UOP_NON_TEMPORAL, /* of a store, both: CLFLUSH */
+    NB_UOP_STORE_FUSED = 1 << 7, /* STORE_DATA that does the store address's work too */
 };
 
 #define NB_UOP_SOURCES 4
@@ -127,7 +129,7 @@ struct nb_uop {
                              the address */
     uint8_t piece, piece_bytes; /* an access done in pieces: number and size; 0 bytes: all of it */
     uint16_t piece_offset;      /* of the piece in the access */
-    uint8_t result2;            /* NB_REG_FLAGS when flags are written too, or NB_REG_NONE */
+    uint8_t result2;            /* NB_REG_FLAGS when flags are written too, NB_REG_LOADS, or none */
 };
 
 enum nb_branch {

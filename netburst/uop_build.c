@@ -192,6 +192,8 @@ static void add_load(struct build *build, unsigned i)
 
 static uint8_t store_flags(const struct nb_facts *facts)
 {
+    if (facts->flushes)
+        return NB_UOP_FLUSH;
     return (uint8_t)((facts->locked ? NB_UOP_LOCKED : 0) |
                      (facts->non_temporal ? NB_UOP_NON_TEMPORAL : 0));
 }
@@ -456,6 +458,8 @@ static void add_fence(struct build *build)
     uop->result = NB_REG_TEMP;
     if (build->facts->fence_orders_stores)
         uop->flags |= NB_UOP_NON_TEMPORAL;
+    if (build->facts->fence_orders_loads)
+        uop->result2 = NB_REG_LOADS;
 }
 
 static void add_branch(struct build *build)

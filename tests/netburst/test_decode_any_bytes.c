@@ -23,7 +23,7 @@ static void check_uop(const struct nb_uop *uop, const char *text)
             fail_msg("%s: source %u", text, uop->source[i]);
     if (uop->result >= NB_REGISTERS && uop->result != NB_REG_NONE)
         fail_msg("%s: result %u", text, uop->result);
-    if (uop->result2 != NB_REG_FLAGS && uop->result2 != NB_REG_NONE)
+    if (uop->result2 != NB_REG_FLAGS && uop->result2 != NB_REG_LOADS && uop->result2 != NB_REG_NONE)
         fail_msg("%s: second result %u", text, uop->result2);
     bool memory = uop->kind == NB_UOP_LOAD || uop->kind == NB_UOP_STORE_ADDRESS ||
                   uop->kind == NB_UOP_PREFETCH;

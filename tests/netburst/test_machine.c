@@ -274,6 +274,29 @@ static void the_right_path_waits_until_its_branch_has_retired(void **state)
         fail_msg("%.1f clocks a misprediction behind a hit, %.1f behind a miss", hit, miss);
 }
 
+/* Clocks of CLFLUSH or nothing, MFENCE and a load of the line, each time round. */
+static double reload_clocks(bool flush)
+{
+    struct stream *s = calloc(1, sizeof *s);
+    if (flush)
+        stream_add(s, (struct item)READ("\x0f\xae\x38", 1, 0x100000, 0, 0)); /* clflush [eax] */
+    stream_add(s, (struct item)PLAIN("\x0f\xae\xf0"));                       /* mfence */
+    stream_add(s, (struct item)READ("\x8b\x18", 4, 0x100000, 0, 0));         /* mov ebx,[eax] */
+    stream_close(s, ITERATIONS);
+    struct run run = run_setups(s, NULL, 0, false);
+    free(s);
+    return (double)run.stats.clocks / ITERATIONS;
+}
+
+/* The way to memory, 281 clocks or more, since neither the flush nor the load passes the fence. */
+static void a_flushed_line_comes_from_memory(void **state)
+{
+    (void)state;
+    double kept = reload_clocks(false), flushed = reload_clocks(true);
+    if (kept > 120 || flushed < kept + 200)
+        fail_msg("%.1f clocks with the line, %.1f without", kept, flushed);
+}
+
 static bool every_third_at_60(const struct stream *s, uint64_t iteration, uint32_t item)
 {
     (void)s;
@@ -353,6 +376,7 @@ int main(void)
         cmocka_unit_test(non_temporal_stores_leave_at_the_speed_of_the_bus),
         cmocka_unit_test(an_l2_hit_goes_round_the_replay_loop_twice),
         cmocka_unit_test(a_chain_gets_over_a_miss),
+        cmocka_unit_test(a_flushed_line_comes_from_memory),
         cmocka_unit_test(a_misprediction_costs_24_to_35_clocks),
         cmocka_unit_test(the_right_path_waits_until_its_branch_has_retired),
         cmocka_unit_test(a_short_pattern_is_predicted),
