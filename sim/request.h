@@ -53,9 +53,9 @@ struct sim_request {
     uint32_t raw_cccr_value, raw_escr_value;
 };
 
-/* The request TEXT describes on family 0FH model MODEL; false with ERROR (what is wrong, what was
- * expected, near matches) when it describes none. */
-bool sim_request_parse(const char *text, unsigned model, struct sim_request *request,
+/* The request TEXT describes on the part of family 0FH with SIGNATURE (model << 4 | stepping);
+ * false with ERROR (what is wrong, what was expected, near matches) when it describes none. */
+bool sim_request_parse(const char *text, unsigned signature, struct sim_request *request,
                        char error[512]);
 
 /* Why this request can never count anything in this version of the simulator, or NULL: no fact of
