@@ -107,8 +107,7 @@ static bool overlaps(const struct store *s, uint64_t linear, uint32_t size)
 /* The same by the low address bits of MASK, which is what the search looks at first. */
 static bool seems_to_overlap(const struct store *s, uint64_t linear, uint32_t size, uint64_t mask)
 {
-    return s->size &&
-           (((s->linear - linear) & mask) < size || ((linear - s->linear) & mask) < s->size);
+    return s->size && ((linear - s->linear + size - 1) & mask) < (uint64_t)s->size + size - 1;
 }
 
 /* May the store give the load its bytes? At the same address, and from Prescott on inside one of
