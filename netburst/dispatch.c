@@ -65,7 +65,7 @@ static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick 
                          enum port port, enum pick pick)
 {
     struct scheduler *s = &m->scheduler[which];
-    if (!(m->due.ripe[which] & s->allows[pick]) || m->port_closed[port] > tick)
+    if (!(m->due.ripe[which] & picked(s, pick)) || m->port_closed[port] > tick)
         return;
     int slot = scheduler_oldest(m, which, tick, pick);
     if (slot >= 0 && slot_free(m, s, slot, port, tick))
@@ -81,7 +81,7 @@ static nb_tick next_of(struct nb_machine *m, enum nb_scheduler which, uint16_t s
 
 static nb_tick next_dispatch(struct nb_machine *m)
 {
-    uint16_t addresses = m->scheduler[NB_SCHED_MEMORY].allows[PICK_STORE_ADDRESS];
+    uint16_t addresses = m->scheduler[NB_SCHED_MEMORY].marked;
     nb_tick next = next_of(m, NB_SCHED_MEMORY, (uint16_t)~addresses, PORT_LOAD);
     next = min64(next, next_of(m, NB_SCHED_MEMORY, addresses, PORT_STORE_ADDRESS));
     next = min64(next, next_of(m, NB_SCHED_FAST0, 0xFFFF, PORT_0));
@@ -98,12 +98,12 @@ nb_clock dispatch_cycle(struct nb_machine *m)
     replay_look_again(m, tick);
     dispatch_shared(m, NB_SCHED_FAST0, NB_SCHED_FP_MOVE, tick, PORT_0);
     dispatch_shared(m, NB_SCHED_FAST1, NB_SCHED_SLOW, tick, PORT_1);
-    dispatch_one(m, NB_SCHED_MEMORY, tick, PORT_LOAD, PICK_LOAD);
-    dispatch_one(m, NB_SCHED_MEMORY, tick, PORT_STORE_ADDRESS, PICK_STORE_ADDRESS);
+    dispatch_one(m, NB_SCHED_MEMORY, tick, PORT_LOAD, PICK_UNMARKED);
+    dispatch_one(m, NB_SCHED_MEMORY, tick, PORT_STORE_ADDRESS, PICK_MARKED);
     due_collect(m, tick + 1);
     replay_look_again(m, tick + 1);
-    dispatch_one(m, NB_SCHED_FAST0, tick + 1, PORT_0, PICK_ALU);
-    dispatch_one(m, NB_SCHED_FAST1, tick + 1, PORT_1, PICK_ALU);
+    dispatch_one(m, NB_SCHED_FAST0, tick + 1, PORT_0, PICK_MARKED);
+    dispatch_one(m, NB_SCHED_FAST1, tick + 1, PORT_1, PICK_MARKED);
 
     if (m->active) /* then the next clock is looked at in any case */
         return m->now + 1;

@@ -9,27 +9,10 @@
  */
 #include "machine.h"
 
-static void later(struct due *due, unsigned which, uint16_t bit, nb_tick when)
+void due_file_far(struct due *due, unsigned which, uint16_t bit, nb_tick when)
 {
-    unsigned place = (unsigned)(when % NB_DUE_TICKS);
-    due->at[place][which] |= bit;
-    due->map |= UINT64_C(1) << place;
-}
-
-/* The uop in SLOT of scheduler WHICH is due at its `ready`. */
-void due_file(struct nb_machine *m, unsigned which, unsigned slot)
-{
-    struct due *due = &m->due;
-    nb_tick when = m->scheduler[which].ready[slot];
-    uint16_t bit = (uint16_t)(1u << slot);
-    if (when <= due->seen) {
-        due->ripe[which] |= bit;
-    } else if (when - due->seen < NB_DUE_TICKS) {
-        later(due, which, bit, when);
-    } else {
-        due->far[which] |= bit;
-        due->far_next = min64(due->far_next, when - (NB_DUE_TICKS - 1));
-    }
+    due->far[which] |= bit;
+    due->far_next = min64(due->far_next, when - (NB_DUE_TICKS - 1));
 }
 
 /* Some of those far ahead have come within the ring's reach. */

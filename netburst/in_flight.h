@@ -96,26 +96,29 @@ struct rob_entry {
 static_assert(sizeof(struct rob_entry) == 128, "a power of two: indices are shifts, not divisions");
 
 struct queue {
-    uint64_t head, tail;         /* ring positions */
-    uint64_t rob[NB_QUEUE_RING]; /* sequence numbers */
-    nb_clock eligible[NB_QUEUE_RING];
+    uint64_t head, tail; /* ring positions */
+    struct {
+        nb_clock eligible;
+        uint16_t rob;      /* index into the machine's */
+        uint8_t scheduler; /* its uop's */
+    } entry[NB_QUEUE_RING];
 };
 
-/* What a port may take from a scheduler. */
-enum pick { PICK_ANY, PICK_ALU, PICK_LOAD, PICK_STORE_ADDRESS, PICKS };
+/* What a port may take from a scheduler: anything, or what is marked, or the rest. */
+enum pick { PICK_ANY, PICK_MARKED, PICK_UNMARKED };
 
 /* What ports need to know of the uops in the slots is kept here, in masks and short arrays, and not
  * read from the uops. Masks have a bit for each slot; besides `occupied` and `candidates` they say
  * nothing of slots that are free. */
 struct scheduler {
-    uint16_t slots;         /* it has */
-    uint16_t occupied;      /* in use */
-    uint16_t candidates;    /* producers have all dispatched: due.c knows when they are due */
-    uint16_t ordered;       /* fences and locked accesses */
-    uint16_t settled;       /* no source goes round a replay loop any more */
-    uint16_t allows[PICKS]; /* uops that a port may take by this pick */
-    uint8_t held[NB_LPS];   /* slots in use by each logical processor */
-    nb_tick ready[16];      /* of candidates: earliest dispatch as far as is known */
+    uint16_t slots;       /* it has */
+    uint16_t occupied;    /* in use */
+    uint16_t candidates;  /* producers have all dispatched: due.c knows when they are due */
+    uint16_t ordered;     /* fences and locked accesses */
+    uint16_t settled;     /* no source goes round a replay loop any more */
+    uint16_t marked;      /* store addresses (port 3); what an ALU takes in either half clock */
+    uint8_t held[NB_LPS]; /* slots in use by each logical processor */
+    nb_tick ready[16];    /* of candidates: earliest dispatch as far as is known */
     uint64_t age[16];
     uint16_t entry[16]; /* indices into the machine's rob */
     uint8_t unit[16];   /* indices into its unit_free */

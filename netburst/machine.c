@@ -158,10 +158,8 @@ static void reset_state(struct nb_machine *m)
     const uint32_t sizes[NB_SCHEDULERS] = {m->p.scheduler_fast0, m->p.scheduler_fast1,
                                            m->p.scheduler_slow, m->p.scheduler_fp_move,
                                            m->p.scheduler_memory};
-    for (unsigned i = 0; i < NB_SCHEDULERS; i++) {
+    for (unsigned i = 0; i < NB_SCHEDULERS; i++)
         m->scheduler[i].slots = (uint16_t)((1u << sizes[i]) - 1);
-        m->scheduler[i].allows[PICK_ANY] = 0xFFFF;
-    }
     m->loop[0] = 2 * m->p.replay_loop_fast;
     m->loop[1] = 2 * m->p.replay_loop_slow;
     m->pages.next_frame = 1;

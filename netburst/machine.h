@@ -364,13 +364,32 @@ nb_clock turn_cycle(struct nb_machine *m);
 /* schedule.c */
 nb_clock schedule_cycle(struct nb_machine *m);
 void scheduler_wake(struct nb_machine *m, struct rob_entry *e);
+static inline uint16_t picked(const struct scheduler *s, enum pick pick)
+{
+    return pick == PICK_ANY ? 0xFFFF : pick == PICK_MARKED ? s->marked : (uint16_t)~s->marked;
+}
 int scheduler_oldest(struct nb_machine *m, unsigned which, nb_tick tick, enum pick pick);
 void scheduler_remove(struct nb_machine *m, struct scheduler *s, int slot);
 nb_tick scheduler_next(struct nb_machine *m, unsigned which, uint16_t slots);
 void schedule_forget(struct nb_machine *m, struct lp *lp);
 
 /* due.c */
-void due_file(struct nb_machine *m, unsigned which, unsigned slot);
+void due_file_far(struct due *due, unsigned which, uint16_t bit, nb_tick when);
+/* The uop in SLOT of scheduler WHICH is due at its `ready`. */
+static inline void due_file(struct nb_machine *m, unsigned which, unsigned slot)
+{
+    struct due *due = &m->due;
+    nb_tick when = m->scheduler[which].ready[slot];
+    uint16_t bit = (uint16_t)(1u << slot);
+    if (when <= due->seen) {
+        due->ripe[which] |= bit;
+    } else if (when - due->seen < NB_DUE_TICKS) {
+        due->at[when % NB_DUE_TICKS][which] |= bit;
+        due->map |= UINT64_C(1) << (when % NB_DUE_TICKS);
+    } else {
+        due_file_far(due, which, bit, when);
+    }
+}
 void due_collect(struct nb_machine *m, nb_tick tick);
 void due_forget(struct nb_machine *m, unsigned which, unsigned slot);
 

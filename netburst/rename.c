@@ -198,13 +198,13 @@ static void take_buffers(struct lp *lp, struct rob_entry *e)
         store_allocate(lp, e);
 }
 
-static void enqueue(struct nb_machine *m, struct lp *lp, const struct nb_uop *uop,
-                    uint64_t sequence)
+static void enqueue(struct nb_machine *m, struct lp *lp, const struct rob_entry *e)
 {
-    struct queue *q = memory_uop(uop) ? &lp->memory_queue : &lp->general_queue;
+    struct queue *q = memory_uop(e->uop) ? &lp->memory_queue : &lp->general_queue;
     size_t at = q->tail++ & (NB_QUEUE_RING - 1);
-    q->rob[at] = sequence;
-    q->eligible[at] = m->now + m->p.rename_stages + 1;
+    q->entry[at].rob = (uint16_t)(e - m->rob);
+    q->entry[at].scheduler = e->uop->scheduler;
+    q->entry[at].eligible = m->now + m->p.rename_stages + 1;
 }
 
 /* The rest of E, its times and lists above all, counts for nothing before it is set. */
@@ -239,7 +239,7 @@ static struct rob_entry *enter(struct nb_machine *m, struct lp *lp, const struct
     wait_for_fence(m, lp, e);
     rename_results(m, lp, e);
     take_buffers(lp, e);
-    enqueue(m, lp, uop, sequence);
+    enqueue(m, lp, e);
     return e;
 }
 

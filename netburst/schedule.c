@@ -19,14 +19,14 @@ static unsigned used(const struct scheduler *s)
 }
 
 /* A uop that either fast ALU can take goes where fewer wait. */
-static unsigned choose(const struct nb_machine *m, const struct nb_uop *uop)
+static unsigned choose(const struct nb_machine *m, unsigned scheduler)
 {
-    if (uop->scheduler != NB_SCHED_FAST_ANY)
-        return uop->scheduler;
-    return used(&m->scheduler[NB_SCHED_FAST1]) < used(&m->scheduler[NB_SCHED_FAST0])
-               ? NB_SCHED_FAST1
-               : NB_SCHED_FAST0;
+    if (scheduler != NB_SCHED_FAST_ANY)
+        return scheduler;
+    return NB_SCHED_FAST0 +
+           (used(&m->scheduler[NB_SCHED_FAST1]) < used(&m->scheduler[NB_SCHED_FAST0]));
 }
+static_assert(NB_SCHED_FAST1 == NB_SCHED_FAST0 + 1, "choose() adds one");
 
 static bool needs_order(const struct nb_uop *uop)
 {
@@ -51,44 +51,30 @@ static unsigned unit_of(const struct rob_entry *e)
     return unit == NB_UNIT_FLOW ? unit + e->lp : unit;
 }
 
-/* By which pick, besides PICK_ANY, a port may take it. */
-static enum pick pick_of(const struct nb_uop *uop)
+static uint16_t with(uint16_t mask, unsigned slot, bool set)
 {
-    switch (uop->kind) {
-    case NB_UOP_ALU:
-    case NB_UOP_NOP:
-        return PICK_ALU;
-    case NB_UOP_LOAD:
-    case NB_UOP_PREFETCH:
-        return PICK_LOAD;
-    case NB_UOP_STORE_ADDRESS:
-        return PICK_STORE_ADDRESS;
-    default:
-        return PICK_ANY;
-    }
+    return (uint16_t)((mask & ~(1u << slot)) | (unsigned)set << slot);
 }
 
 /* S's slot of E is E's from now on. */
 static void fill_slot(struct nb_machine *m, struct scheduler *s, const struct rob_entry *e)
 {
-    uint16_t bit = (uint16_t)(1u << e->slot), others = (uint16_t)~bit;
-    s->occupied |= bit;
-    s->settled &= others;
-    s->ordered = (uint16_t)((s->ordered & others) | (needs_order(e->uop) ? bit : 0));
-    for (unsigned pick = PICK_ALU; pick < PICKS; pick++)
-        s->allows[pick] &= others;
-    s->allows[pick_of(e->uop)] |= bit;
+    unsigned slot = e->slot, kind = e->uop->kind;
+    s->occupied = with(s->occupied, slot, true);
+    s->settled = with(s->settled, slot, false);
+    s->ordered = with(s->ordered, slot, needs_order(e->uop));
+    s->marked = with(s->marked, slot,
+                     kind == NB_UOP_STORE_ADDRESS || kind == NB_UOP_ALU || kind == NB_UOP_NOP);
     s->held[e->lp]++;
-    s->entry[e->slot] = (uint16_t)(e - m->rob);
-    s->age[e->slot] = e->age;
-    s->unit[e->slot] = (uint8_t)unit_of(e);
+    s->entry[slot] = (uint16_t)(e - m->rob);
+    s->age[slot] = e->age;
+    s->unit[slot] = (uint8_t)unit_of(e);
 }
 
-static bool enter(struct nb_machine *m, struct rob_entry *e)
+static bool enter(struct nb_machine *m, struct rob_entry *e, unsigned which)
 {
-    unsigned which = choose(m, e->uop);
     struct scheduler *s = &m->scheduler[which];
-    uint16_t room = (uint16_t)(s->slots & ~s->occupied);
+    unsigned room = s->slots & ~(unsigned)s->occupied;
     if (!room || s->held[e->lp] >= m->limit.scheduler[which])
         return false;
     e->slot = (uint8_t)__builtin_ctz(room);
@@ -104,15 +90,15 @@ static bool enter(struct nb_machine *m, struct rob_entry *e)
 }
 
 /* Move the oldest uops of Q; the next clock in which one more could move. */
-static nb_clock drain(struct nb_machine *m, struct lp *lp, struct queue *q)
+static nb_clock drain(struct nb_machine *m, struct queue *q)
 {
     for (unsigned n = 0; n < MOVES_PER_CLOCK; n++) {
         if (q->head == q->tail)
             return NB_NEVER;
         size_t at = q->head & (NB_QUEUE_RING - 1);
-        if (q->eligible[at] > m->now)
-            return q->eligible[at];
-        if (!enter(m, rob_at(lp, q->rob[at])))
+        if (q->entry[at].eligible > m->now)
+            return q->entry[at].eligible;
+        if (!enter(m, &m->rob[q->entry[at].rob], choose(m, q->entry[at].scheduler)))
             return NB_NEVER; /* until a dispatch makes room */
         q->head++;
     }
@@ -121,8 +107,8 @@ static nb_clock drain(struct nb_machine *m, struct lp *lp, struct queue *q)
 
 static nb_clock drain_both(struct nb_machine *m, struct lp *lp)
 {
-    nb_clock memory = drain(m, lp, &lp->memory_queue);
-    return min64(memory, drain(m, lp, &lp->general_queue));
+    nb_clock memory = drain(m, &lp->memory_queue);
+    return min64(memory, drain(m, &lp->general_queue));
 }
 
 nb_clock schedule_cycle(struct nb_machine *m)
@@ -190,7 +176,7 @@ int scheduler_oldest(struct nb_machine *m, unsigned which, nb_tick tick, enum pi
     const struct scheduler *s = &m->scheduler[which];
     uint64_t age = NB_NEVER;
     int oldest = -1;
-    for (unsigned left = m->due.ripe[which] & s->allows[pick]; left; left &= left - 1) {
+    for (unsigned left = m->due.ripe[which] & picked(s, pick); left; left &= left - 1) {
         int slot = __builtin_ctz(left);
         if (can_dispatch(m, which, slot, tick) && s->age[slot] < age) {
             oldest = slot;
