@@ -48,7 +48,7 @@ static void dispatch_shared(struct nb_machine *m, enum nb_scheduler fast, enum n
                             nb_tick tick, enum port port)
 {
     struct scheduler *a = &m->scheduler[fast], *b = &m->scheduler[other];
-    if (!(m->due.ripe[fast] | m->due.ripe[other]) || m->port_closed[port] > tick)
+    if (!(m->due.ripe.of[fast] | m->due.ripe.of[other]) || m->port_closed[port] > tick)
         return;
     int from_a = scheduler_oldest(m, fast, tick, PICK_ANY);
     int from_b = scheduler_oldest(m, other, tick, PICK_ANY);
@@ -65,7 +65,7 @@ static void dispatch_one(struct nb_machine *m, enum nb_scheduler which, nb_tick 
                          enum port port, enum pick pick)
 {
     struct scheduler *s = &m->scheduler[which];
-    if (!(m->due.ripe[which] & picked(s, pick)) || m->port_closed[port] > tick)
+    if (!(m->due.ripe.of[which] & picked(s, pick)) || m->port_closed[port] > tick)
         return;
     int slot = scheduler_oldest(m, which, tick, pick);
     if (slot >= 0 && slot_free(m, s, slot, port, tick))
@@ -94,6 +94,8 @@ nb_clock dispatch_cycle(struct nb_machine *m)
 {
     nb_tick tick = 2 * m->now;
     replay_turn(m, tick);
+    if (m->due.seen + 1 != tick)
+        due_skip(m, tick - 1);
     due_collect(m, tick);
     replay_look_again(m, tick);
     dispatch_shared(m, NB_SCHED_FAST0, NB_SCHED_FP_MOVE, tick, PORT_0);

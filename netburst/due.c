@@ -11,7 +11,7 @@
 
 void due_file_far(struct due *due, unsigned which, uint16_t bit, nb_tick when)
 {
-    due->far[which] |= bit;
+    due->far.of[which] |= bit;
     due->far_next = min64(due->far_next, when - (NB_DUE_TICKS - 1));
 }
 
@@ -20,8 +20,8 @@ static void file_far(struct nb_machine *m)
 {
     m->due.far_next = NB_NEVER;
     for (unsigned which = 0; which < NB_SCHEDULERS; which++) {
-        unsigned left = m->due.far[which];
-        m->due.far[which] = 0;
+        unsigned left = m->due.far.of[which];
+        m->due.far.of[which] = 0;
         for (; left; left &= left - 1)
             due_file(m, which, (unsigned)__builtin_ctz(left));
     }
@@ -38,20 +38,35 @@ static uint64_t places(nb_tick seen, nb_tick tick)
     return ticks << first | (first ? ticks >> (NB_DUE_TICKS - first) : 0);
 }
 
-/* TICK has come: what is due up to it is ripe. */
+static void ripen(struct due *due, unsigned place)
+{
+    union slots *at = &due->at[place];
+    due->map ^= UINT64_C(1) << place;
+    for (unsigned i = 0; i < 2; i++) {
+        due->ripe.word[i] |= at->word[i];
+        at->word[i] = 0;
+    }
+}
+
+/* TICK has come, behind one or more in which nothing could happen: what is due up to it is ripe. */
+void due_skip(struct nb_machine *m, nb_tick tick)
+{
+    struct due *due = &m->due;
+    for (uint64_t passed = due->map & places(due->seen, tick); passed; passed &= passed - 1)
+        ripen(due, (unsigned)__builtin_ctzll(passed));
+    due->seen = tick;
+    if (tick >= due->far_next)
+        file_far(m);
+}
+
+/* TICK, the next one, has come. */
 void due_collect(struct nb_machine *m, nb_tick tick)
 {
     struct due *due = &m->due;
-    uint64_t passed = due->map & places(due->seen, tick);
-    due->map ^= passed;
+    unsigned place = (unsigned)(tick % NB_DUE_TICKS);
     due->seen = tick;
-    for (; passed; passed &= passed - 1) {
-        uint16_t *at = due->at[__builtin_ctzll(passed)];
-        for (unsigned which = 0; which < NB_DUE_SCHEDULERS; which++) {
-            due->ripe[which] |= at[which];
-            at[which] = 0;
-        }
-    }
+    if (due->map >> place & 1)
+        ripen(due, place);
     if (tick >= due->far_next)
         file_far(m);
 }
@@ -61,8 +76,8 @@ void due_forget(struct nb_machine *m, unsigned which, unsigned slot)
 {
     struct due *due = &m->due;
     uint16_t others = (uint16_t) ~(1u << slot);
-    due->ripe[which] &= others;
-    due->far[which] &= others;
+    due->ripe.of[which] &= others;
+    due->far.of[which] &= others;
     for (uint64_t left = due->map; left; left &= left - 1)
-        due->at[__builtin_ctzll(left)][which] &= others;
+        due->at[__builtin_ctzll(left)].of[which] &= others;
 }

@@ -124,17 +124,23 @@ struct scheduler {
     uint8_t unit[16];   /* indices into its unit_free */
 };
 
-#define NB_DUE_TICKS      64u /* bits of a word */
-#define NB_DUE_SCHEDULERS 8u  /* places for NB_SCHEDULERS: one vector */
+#define NB_DUE_TICKS 64u /* bits of a word */
 
-/* When candidates are due (due.c): slots of each scheduler. */
+/* Slots of every scheduler: a mask for each, and all of them as words. */
+union slots {
+    uint16_t of[8];
+    uint64_t word[2];
+};
+static_assert(NB_SCHEDULERS <= 8, "a mask for each");
+
+/* When candidates are due (due.c). */
 struct due {
-    uint16_t ripe[NB_DUE_SCHEDULERS]; /* due by tick SEEN */
+    union slots ripe; /* due by tick SEEN */
     nb_tick seen;
     uint64_t map; /* places of the ring with something in them */
-    uint16_t at[NB_DUE_TICKS][NB_DUE_SCHEDULERS];
-    uint16_t far[NB_DUE_SCHEDULERS]; /* due later than the ring reaches */
-    nb_tick far_next;                /* when the first of them is not any more */
+    union slots at[NB_DUE_TICKS];
+    union slots far;  /* due later than the ring reaches */
+    nb_tick far_next; /* when the first of them is not any more */
 };
 
 #endif

@@ -382,15 +382,16 @@ static inline void due_file(struct nb_machine *m, unsigned which, unsigned slot)
     nb_tick when = m->scheduler[which].ready[slot];
     uint16_t bit = (uint16_t)(1u << slot);
     if (when <= due->seen) {
-        due->ripe[which] |= bit;
+        due->ripe.of[which] |= bit;
     } else if (when - due->seen < NB_DUE_TICKS) {
-        due->at[when % NB_DUE_TICKS][which] |= bit;
+        due->at[when % NB_DUE_TICKS].of[which] |= bit;
         due->map |= UINT64_C(1) << (when % NB_DUE_TICKS);
     } else {
         due_file_far(due, which, bit, when);
     }
 }
 void due_collect(struct nb_machine *m, nb_tick tick);
+void due_skip(struct nb_machine *m, nb_tick tick);
 void due_forget(struct nb_machine *m, unsigned which, unsigned slot);
 
 /* dispatch.c, replay.c */

@@ -164,7 +164,7 @@ static bool can_dispatch(struct nb_machine *m, unsigned which, int slot, nb_tick
     if (ready <= tick)
         return true;
     s->ready[slot] = ready;
-    m->due.ripe[which] &= (uint16_t) ~(1u << slot);
+    m->due.ripe.of[which] &= (uint16_t) ~(1u << slot);
     due_file(m, which, (unsigned)slot);
     return false;
 }
@@ -176,7 +176,7 @@ int scheduler_oldest(struct nb_machine *m, unsigned which, nb_tick tick, enum pi
     const struct scheduler *s = &m->scheduler[which];
     uint64_t age = NB_NEVER;
     int oldest = -1;
-    for (unsigned left = m->due.ripe[which] & picked(s, pick); left; left &= left - 1) {
+    for (unsigned left = m->due.ripe.of[which] & picked(s, pick); left; left &= left - 1) {
         int slot = __builtin_ctz(left);
         if (can_dispatch(m, which, slot, tick) && s->age[slot] < age) {
             oldest = slot;
@@ -191,7 +191,7 @@ void scheduler_remove(struct nb_machine *m, struct scheduler *s, int slot)
     uint16_t others = (uint16_t) ~(1u << slot);
     s->occupied &= others;
     s->candidates &= others;
-    m->due.ripe[s - m->scheduler] &= others;
+    m->due.ripe.of[s - m->scheduler] &= others;
     s->held[m->rob[s->entry[slot]].lp]--;
 }
 

@@ -150,23 +150,42 @@ void p4pmu_catch_up_all(struct p4pmu *pmu)
         p4pmu_catch_up(pmu, i);
 }
 
+static bool watches(const struct p4pmu *pmu, const struct watcher *w, unsigned bits, unsigned who)
+{
+    if (!(w->who >> (who & 7) & 1))
+        return false;
+    return w->logic == P4PMU_OR ? (w->mask & bits) != 0
+                                : p4pmu_match(w->logic, w->mask, bits, pmu->config.model);
+}
+
+/* W's ESCR detects COUNT more. The number by which its output rises. */
+static inline unsigned detect(struct p4pmu *pmu, const struct watcher *w, unsigned count)
+{
+    unsigned before = pmu->pulse[w->escr], pulse = clip((uint64_t)before + count);
+    pmu->pulse[w->escr] = (uint8_t)pulse;
+    pmu->origin[w->escr] = pmu->watch.origin;
+    pmu->dirty |= UINT64_C(1) << w->escr;
+    return pulse - before;
+}
+
+static void detect_witnessed(struct p4pmu *pmu, const struct watcher *w, unsigned who,
+                             unsigned count)
+{
+    unsigned rise = detect(pmu, w, count);
+    pmu->witness(pmu->witness_context, (enum p4pmu_escr)w->escr, who, rise, pmu->watch.origin);
+}
+
 void p4pmu_post_watched(struct p4pmu *pmu, enum p4pmu_event event, unsigned bits, unsigned who,
                         unsigned count)
 {
     const struct watcher *w = pmu->watcher[event];
     for (int i = 0; i < 2; i++, w++) {
-        if (!(w->who >> (who & 7) & 1))
+        if (!w->who || !watches(pmu, w, bits, who))
             continue;
-        if (w->logic == P4PMU_OR ? !(w->mask & bits)
-                                 : !p4pmu_match(w->logic, w->mask, bits, pmu->config.model))
-            continue;
-        unsigned pulse = clip((uint64_t)pmu->pulse[w->escr] + count);
         if (pmu->witness)
-            pmu->witness(pmu->witness_context, (enum p4pmu_escr)w->escr, who,
-                         pulse - pmu->pulse[w->escr], pmu->watch.origin);
-        pmu->pulse[w->escr] = (uint8_t)pulse;
-        pmu->origin[w->escr] = pmu->watch.origin;
-        pmu->dirty |= UINT64_C(1) << w->escr;
+            detect_witnessed(pmu, w, who, count);
+        else
+            detect(pmu, w, count);
     }
 }
 
@@ -199,6 +218,33 @@ void p4pmu_plan(struct p4pmu *pmu)
         plan_one(pmu, lowest(left));
 }
 
+/* Counter I hears INPUT from ESCR in the present clock. */
+static void hear(struct p4pmu *pmu, unsigned i, unsigned escr, unsigned input)
+{
+    struct counter *c = &pmu->counter[i];
+    if (c->synced != pmu->now)
+        p4pmu_catch_up(pmu, i);
+    c->synced++;
+    c->source = pmu->origin[escr];
+    note(pmu, i, count_clock(c, input));
+}
+
+/* The same where the counter is of the plainest sort and no overflow is near, as most often: with
+ * no standing condition there is nothing to catch up with. False: it is not so. */
+static inline bool hear_plainly(struct p4pmu *pmu, struct counter *c, unsigned escr, unsigned input)
+{
+    uint64_t sum = c->value + input;
+    if (c->stage != STAGE_IDLE || c->force || c->lose_carry || !c->plain || pmu->standing[escr] ||
+        sum > P4PMU_COUNTER_MASK)
+        return false;
+    c->value = sum;
+    c->last = false;
+    c->added = (uint8_t)input;
+    c->synced = pmu->now + 1;
+    c->source = pmu->origin[escr];
+    return true;
+}
+
 /* Its listeners hear what ESCR detected in the present clock. Gives the counters touched. */
 static uint32_t count_escr(struct p4pmu *pmu, unsigned escr)
 {
@@ -208,12 +254,8 @@ static uint32_t count_escr(struct p4pmu *pmu, unsigned escr)
     pmu->pulse[escr] = 0;
     for (uint32_t left = listeners; left; left &= left - 1) {
         unsigned i = lowest(left);
-        struct counter *c = &pmu->counter[i];
-        if (c->synced != pmu->now)
-            p4pmu_catch_up(pmu, i);
-        c->synced++;
-        c->source = pmu->origin[escr];
-        note(pmu, i, count_clock(c, input));
+        if (!hear_plainly(pmu, &pmu->counter[i], escr, input))
+            hear(pmu, i, escr, input);
     }
     return listeners;
 }
