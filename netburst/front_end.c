@@ -84,13 +84,12 @@ static uint64_t passes(const struct nb_code *code, const struct nb_instruction *
     return whole;
 }
 
-static const struct nb_uop *uop_of(const struct nb_code *code, const struct nb_instruction *in,
-                                   uint64_t index, uint32_t *element)
+/* Uop INDEX of an instruction that repeats, and the string element it belongs to. */
+static const struct nb_uop *repeated_uop(const struct nb_code *code,
+                                         const struct nb_instruction *in, uint64_t index,
+                                         uint32_t *element)
 {
     uint64_t left;
-    *element = 0;
-    if (index < code->uop_count || !code->body_count)
-        return &code->uops[index];
     uint64_t in_body = index - code->uop_count, body = passes(code, in, &left) * code->body_count;
     if (in_body < body || !code->tail_count) {
         *element = (uint32_t)(in_body / code->body_count * code->body_elements);
@@ -101,26 +100,37 @@ static const struct nb_uop *uop_of(const struct nb_code *code, const struct nb_i
     return &code->uops[code->uop_count + code->body_count + in_tail % code->tail_count];
 }
 
+static inline const struct nb_uop *uop_of(const struct nb_code *code,
+                                          const struct nb_instruction *in, uint64_t index,
+                                          uint32_t *element)
+{
+    *element = 0;
+    if (index < code->uop_count || !code->body_count)
+        return &code->uops[index];
+    return repeated_uop(code, in, index, element);
+}
+
 /* Push up to COUNT uops of the instruction being fetched; how many there was room for. */
 uint32_t fe_push(struct nb_machine *m, struct lp *lp, uint32_t count, unsigned source_bit,
                  uint32_t more_clocks)
 {
     struct front_end *fe = &lp->fe;
-    const struct nb_code *code = dyn_at(lp, fe->dyn)->code;
+    const struct dyn *d = dyn_at(lp, fe->dyn);
+    nb_clock ready = m->now + m->p.front_end_stages + more_clocks;
     uint32_t room = fe_room(m, lp), n;
     if (count > room)
         count = room;
     for (n = 0; n < count; n++) {
         struct fetched *f = &lp->fetched[lp->fetched_tail++ & (NB_QUEUE_RING - 1)];
-        f->uop = uop_of(code, &dyn_at(lp, fe->dyn)->in, fe->uop, &f->element);
+        f->uop = uop_of(d->code, &d->in, fe->uop, &f->element);
         f->dyn = fe->dyn;
-        f->ready = m->now + m->p.front_end_stages + more_clocks;
+        f->ready = ready;
         f->first = fe->uop == 0;
         f->last = ++fe->uop == fe->total;
     }
     if (n) {
         m->active = true;
-        facts_of(m, dyn_at(lp, fe->dyn));
+        facts_of(m, d);
         post(m, lp->who, P4PMU_EV_uop_queue_writes, source_bit, n);
         facts_of(m, NULL);
     }

@@ -17,7 +17,8 @@
 static nb_clock clock_cycle(struct nb_machine *m)
 {
     m->active = false;
-    halt_cycle(m);
+    if (m->lps > 1 || m->lp[0].fe.wait != FE_RUN)
+        halt_cycle(m);
     nb_clock next = min64(bus_cycle(m), interrupts_cycle(m));
     next = min64(next, agent_cycle(m));
     next = min64(next, turn_cycle(m));
@@ -154,6 +155,7 @@ enum nb_stop nb_run(struct nb_machine *m, uint64_t instructions)
 
 static void reset_state(struct nb_machine *m)
 {
+    m->due.seen = NB_NEVER; /* the tick before 0 */
     m->due.far_next = NB_NEVER;
     const uint32_t sizes[NB_SCHEDULERS] = {m->p.scheduler_fast0, m->p.scheduler_fast1,
                                            m->p.scheduler_slow, m->p.scheduler_fp_move,

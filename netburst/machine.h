@@ -323,7 +323,8 @@ static inline void facts_from(struct nb_machine *m, uint64_t origin)
 /* Likewise, from D's instruction, or (NULL) from none. */
 static inline void facts_of(struct nb_machine *m, const struct dyn *d)
 {
-    facts_from(m, d && !d->bogus && !d->flow ? d->in.serial + 1 : 0);
+    if (m->origins)
+        facts_from(m, d && !d->bogus && !d->flow ? d->in.serial + 1 : 0);
 }
 
 /* The statistics of WHO's logical processor. */

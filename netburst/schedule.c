@@ -89,8 +89,9 @@ static bool enter(struct nb_machine *m, struct rob_entry *e, unsigned which)
     return true;
 }
 
-/* Move the oldest uops of Q; the next clock in which one more could move. */
-static nb_clock drain(struct nb_machine *m, struct queue *q)
+/* Move the oldest uops of Q, the first of which is eligible; the next clock in which one more could
+ * move. */
+static nb_clock move(struct nb_machine *m, struct queue *q)
 {
     for (unsigned n = 0; n < MOVES_PER_CLOCK; n++) {
         if (q->head == q->tail)
@@ -103,6 +104,14 @@ static nb_clock drain(struct nb_machine *m, struct queue *q)
         q->head++;
     }
     return m->now + 1;
+}
+
+static inline nb_clock drain(struct nb_machine *m, struct queue *q)
+{
+    if (q->head == q->tail)
+        return NB_NEVER;
+    nb_clock eligible = q->entry[q->head & (NB_QUEUE_RING - 1)].eligible;
+    return eligible > m->now ? eligible : move(m, q);
 }
 
 static nb_clock drain_both(struct nb_machine *m, struct lp *lp)
