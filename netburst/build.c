@@ -212,7 +212,7 @@ nb_clock build_cycle(struct nb_machine *m, struct lp *lp)
     if (!fe->has_dyn) {
         if (fe->lookup_due && fe->ip != NB_NEVER && head_found(m, lp, NULL))
             return deliver_cycle(m, lp);
-        if (fe_fetch(m, lp) == FETCH_WAIT)
+        if (fe_fetch(m, lp, NULL) == FETCH_WAIT)
             return NB_NEVER;
     }
     const struct nb_code *code = dyn_at(lp, fe->dyn)->code;

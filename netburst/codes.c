@@ -155,6 +155,8 @@ static void remember(struct nb_machine *m, struct lp *lp, uint16_t process, stru
     size_t slot = slot_of(map, process, code->ip);
     if (!map->slot[slot])
         map->count++;
+    else if (map->slot[slot] != code)
+        map->slot[slot]->flags |= NB_CODE_REPLACED;
     map->slot[slot] = code;
     map->process[slot] = process;
 }

@@ -59,7 +59,7 @@ static bool begin_item(struct nb_machine *m, struct lp *lp, const struct trace_i
     struct front_end *fe = &lp->fe;
     if (fe->has_dyn)
         return true;
-    if (fe_fetch(m, lp) == FETCH_WAIT)
+    if (fe_fetch(m, lp, item->code) == FETCH_WAIT)
         return false;
     if (dyn_at(lp, fe->dyn)->code == item->code)
         return true;

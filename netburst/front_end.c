@@ -280,10 +280,21 @@ static void execute_wrong(struct lp *lp, struct dyn *d)
     }
 }
 
-static enum fetch_result fetch_wrong(struct nb_machine *m, struct lp *lp)
+/* What stands where fetch is: what the trace line says unless the bytes have changed. */
+static const struct nb_code *code_here(struct nb_machine *m, struct lp *lp,
+                                       const struct nb_code *expected)
+{
+    const struct front_end *fe = &lp->fe;
+    if (expected && expected->ip == fe->ip && !(expected->flags & NB_CODE_REPLACED))
+        return expected;
+    return codes_at(m, lp, fe->process, fe->ip);
+}
+
+static enum fetch_result fetch_wrong(struct nb_machine *m, struct lp *lp,
+                                     const struct nb_code *expected)
 {
     struct front_end *fe = &lp->fe;
-    const struct nb_code *code = codes_at(m, lp, fe->process, fe->ip);
+    const struct nb_code *code = code_here(m, lp, expected);
     if (!code) {
         lp->stats.wrong_path_unknown_code++;
         fe->wait = FE_UNKNOWN_CODE;
@@ -308,13 +319,14 @@ static bool forget_dropped(struct lp *lp)
     return true;
 }
 
-/* The next instruction of the path the front end is on becomes the one being fetched. */
-enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp)
+/* The next instruction of the path the front end is on becomes the one being fetched: EXPECTED, as
+ * a trace line of this process has it (NULL: nobody knows). */
+enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp, const struct nb_code *expected)
 {
     struct front_end *fe = &lp->fe;
     if (lp->dyn_fetched - lp->dyn_retired >= NB_DYN_RING - 1 && !forget_dropped(lp))
         return FETCH_WAIT;
-    if ((fe->wrong_path ? fetch_wrong(m, lp) : fetch_right(m, lp)) == FETCH_WAIT)
+    if ((fe->wrong_path ? fetch_wrong(m, lp, expected) : fetch_right(m, lp)) == FETCH_WAIT)
         return FETCH_WAIT;
     struct dyn *d = dyn_at(lp, lp->dyn_fetched);
     d->mispredicted = d->ends_stream = d->taken = d->tagged = d->order_violated = false;

@@ -149,7 +149,7 @@ nb_clock fe_cycle(struct nb_machine *m);
 void fe_restart(struct nb_machine *m, struct lp *lp, uint64_t ip, uint16_t process);
 void fe_mode(struct nb_machine *m, struct lp *lp, enum fe_mode mode);
 enum fetch_result { FETCHED, FETCH_WAIT };
-enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp);
+enum fetch_result fe_fetch(struct nb_machine *m, struct lp *lp, const struct nb_code *expected);
 void fe_finish(struct nb_machine *m, struct lp *lp);
 uint32_t fe_room(const struct nb_machine *m, const struct lp *lp);
 uint32_t fe_push(struct nb_machine *m, struct lp *lp, uint32_t count, unsigned source_bit,

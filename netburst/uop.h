@@ -157,6 +157,7 @@ enum nb_code_flags {
     NB_CODE_INVALID = 1 << 10, /* bytes are no instruction */
     NB_CODE_SYSTEM_CALL = 1 << 11,
     NB_CODE_PAUSE = 1 << 12,
+    NB_CODE_REPLACED = 1 << 13, /* codes.c: other bytes have been met at its address since */
 };
 
 struct nb_code {

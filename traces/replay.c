@@ -227,8 +227,8 @@ static void look_ahead(struct replay *replay, struct trace_instruction *out)
 {
     replay->last = out;
     if (replay->run_left) {
-        replay->entry =
-            space_fetch(replay->space, replay->decoder, replay->machine.state.registers.ip);
+        replay->entry = space_fetch_after(replay->space, replay->decoder,
+                                          replay->machine.state.registers.ip, replay->entry);
         replay->prepared = true;
     } else {
         replay->prepared = prepare(replay);

@@ -21,6 +21,7 @@ struct code_entry {
     uint64_t epoch;           /* in which it was last compared */
     uint32_t number;          /* code, or SPACE_NO_CODE before its first execution */
     struct code_entry *older; /* other bytes that stood at this address */
+    struct code_entry *after; /* the one that came behind it last, or NULL: saves a search */
     struct recipe recipe;
     struct interpret_op op;
 };
@@ -53,6 +54,18 @@ void space_free(struct space *space);
  * be read (executing there faults).
  */
 struct code_entry *space_fetch(struct space *space, struct recipe_decoder *decoder, uint64_t ip);
+
+/* The instruction at IP, which comes behind BEFORE (of the same space): mostly the same one as last
+ * time. */
+static inline struct code_entry *space_fetch_after(struct space *space,
+                                                   struct recipe_decoder *decoder, uint64_t ip,
+                                                   struct code_entry *before)
+{
+    struct code_entry *entry = before->after;
+    if (!entry || entry->ip != ip || entry->epoch != space->epoch)
+        before->after = entry = space_fetch(space, decoder, ip);
+    return entry;
+}
 
 /* The code page as it is now, known from here on; NULL when it cannot be read. */
 struct code_page *space_know(struct space *space, uint64_t number);
