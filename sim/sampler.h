@@ -45,8 +45,8 @@ struct sampler {
     bool shut_down;   /* a DS page was missing: the processor stops (SDM3 17.4.9) */
     uint64_t missing; /* its address */
     struct sim_sampling_totals totals;
-    unsigned char *ds[SAMPLER_LPS]; /* KERNEL_DS_BYTES each; NULL: none */
-    struct sampler_note *notes[SAMPLER_LPS];
+    unsigned char *ds[SAMPLER_LPS];          /* KERNEL_DS_BYTES each; NULL: none */
+    struct sampler_note *notes[SAMPLER_LPS]; /* twice SAMPLER_NOTES */
     struct sampler_snapshot *snapshots[SAMPLER_LPS];
     struct sampler_queue *pebs[SAMPLER_LPS], *branches[SAMPLER_LPS];
     uint64_t interrupted[SAMPLER_LPS]; /* serial + 1 of the instruction the routine came before */

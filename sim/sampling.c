@@ -100,7 +100,7 @@ static bool memory_for(struct sampler *s, unsigned lp)
 bool sampler_keep_notes(struct sampler *s, unsigned lp)
 {
     if (!s->notes[lp])
-        s->notes[lp] = calloc(SAMPLER_NOTES, sizeof *s->notes[lp]);
+        s->notes[lp] = calloc(2 * SAMPLER_NOTES, sizeof *s->notes[lp]);
     if (!s->snapshots[lp])
         s->snapshots[lp] = calloc(SAMPLER_SNAPSHOTS, sizeof *s->snapshots[lp]);
     return s->notes[lp] && s->snapshots[lp];
@@ -191,12 +191,19 @@ void sampler_free(struct sampler *s)
     }
 }
 
+/* A handler's instructions have numbers of their own, and do not take the place of the program's.
+ */
+static size_t slot_of(uint64_t serial)
+{
+    return (serial & SAMPLER_HANDLER ? SAMPLER_NOTES : 0) + (size_t)(serial % SAMPLER_NOTES);
+}
+
 void sampler_note(struct sampler *s, unsigned lp, const struct nb_instruction *in, uint16_t thread,
                   const struct p4pmu_pebs_registers *registers)
 {
     if (!s->notes[lp])
         return;
-    s->notes[lp][in->serial % SAMPLER_NOTES] = (struct sampler_note){
+    s->notes[lp][slot_of(in->serial)] = (struct sampler_note){
         .serial = in->serial + 1, .ip = in->ip, .process = in->process, .thread = thread};
     if (registers)
         s->snapshots[lp][in->serial % SAMPLER_SNAPSHOTS] =
@@ -207,7 +214,7 @@ const struct sampler_note *sampler_find(const struct sampler *s, unsigned lp, ui
 {
     if (!s->notes[lp])
         return NULL;
-    const struct sampler_note *note = &s->notes[lp][serial % SAMPLER_NOTES];
+    const struct sampler_note *note = &s->notes[lp][slot_of(serial)];
     return note->serial == serial + 1 ? note : NULL;
 }
 

@@ -60,6 +60,8 @@ report imprecise --by skid | cut -d '"' -f 2 | tr -d + | sort -n >"$work/skids"
 [ "$(head -n 1 "$work/skids")" -gt 10 ] || fail "skids begin at $(head -n 1 "$work/skids")"
 [ "$(tail -n 1 "$work/skids")" -gt 400 ] || fail "no skid over a whole run: $(tail -n 1 "$work/skids")"
 
+"$P4SIM" report --by skid "$work/imprecise" | grep 'are not shown' && fail "interrupt samples of unknown skid"
+
 # by what really caused them, the interrupt samples are on the load too
 same "truth" "$(report imprecise --by function --truth | cut -d '"' -f 2 | cut -d ' ' -f 1)" missing
 

@@ -66,9 +66,10 @@ static int64_t round_down(int64_t value, int64_t width)
 }
 
 /* Shares of distances in bars WIDTH instructions wide, for each column a data block. The rows come
- * in order. */
+ * in order. A bar stands between the labels of its least distance and of the next bar's. */
 static void skid_bars(FILE *out, const struct report *report, int64_t width)
 {
+    const double middle = width > 1 ? 0.5 : 0;
     for (unsigned c = 0; c < report->columns; c++) {
         double share = 0;
         fprintf(out, "$column%u << EOD\n", c);
@@ -80,7 +81,7 @@ static void skid_bars(FILE *out, const struct report *report, int64_t width)
                 round_down(skid_of(&report->tally.row[i + 1]), width) == bar)
                 continue;
             if (share > 0)
-                fprintf(out, "%.2f %.6f\n", (double)bar / (double)width, share);
+                fprintf(out, "%.2f %.6f\n", middle + (double)bar / (double)width, share);
             share = 0;
         }
         fputs("EOD\n", out);
