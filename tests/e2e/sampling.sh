@@ -122,6 +122,26 @@ grep -q "were lost" "$work/err" && fail "records lost with slack: $(cat "$work/e
 same "events" "$(report two --by event | wc -l | tr -d ' ')" 2
 "$P4SIM" report -e 0 --compare-event 1 "$work/two" | grep -q 'first   second  change' || fail "comparison"
 
+# each event's samples stand for its own period
+"$P4SIM" report --by event "$work/two" |
+    awk -v period=$period '$NF ~ /^1stL/ { bad += $3 != $2 * period } $NF ~ /^branch/ { bad += $3 != $2 * 500 }
+        END { exit bad || NR < 4 }' || fail "events by event: $("$P4SIM" report --by event "$work/two")"
+
+# ---- branch records: each run of the program takes the same branches; the filters came with model 3
+"$P4SIM" record -o "$work/branches" -m prescott -e instr_retired:u -c 5000 --branches=user -- "$program" \
+    2>"$work/err" || fail "branches: $(cat "$work/err")"
+same "branches of user code" "$("$P4SIM" report -e branches --by object --csv "$work/branches" | tail -n +2 | cut -d , -f 3)" \
+    '"l1_miss"'
+"$P4SIM" stat --csv -o "$work/stat" -m prescott -e branch_retired:MMTP+MMTM:u -- "$program" || fail "stat branches"
+same "branch records" "$(sed -n 's/^ *\([0-9]*\) branch records.*/\1/p' "$work/err")" \
+    "$(count branch_retired:MMTP+MMTM:u "$work/stat")"
+expect 2 "came with model 3" "$P4SIM" record --branches=user -- "$program"
+expect 2 "expected all, user or kernel" "$P4SIM" record --branches=mine -- "$program"
+
+# ---- the model's kernel has names
+"$P4SIM" record -q -o "$work/kernel" --kernel -e instr_retired:k -c 31 -- "$PROGRAMS/exit7" 5 >"$work/out"
+"$P4SIM" report "$work/kernel" | grep -q 'SYSTEM_CALL.*(\[kernel\])' || fail "kernel: $("$P4SIM" report "$work/kernel")"
+
 # ---- refusals
 expect 2 "PEBS records front_end_event, execution_event and replay_event alone" \
     "$P4SIM" record -e instr_retired --precise -- "$program"

@@ -183,10 +183,9 @@ static void print_number(FILE *out, bool known, uint64_t number, int width)
 static void print_row(FILE *out, const struct annotate *a, const struct annotate_row *row)
 {
     uint64_t period = a->samples->about.event[a->event].period;
-    bool exact = a->samples->complete && a->samples->end.exact[a->event];
     print_number(out, true, row->samples, 9);
     print_number(out, true, row->samples * period, 14);
-    print_number(out, exact, row->exact, 14);
+    print_number(out, row->exact_known, row->exact, 14);
     fprintf(out, "  %8" PRIx64 "  %s\n", row->ip, row->text);
 }
 
@@ -217,15 +216,15 @@ static void print_rows(FILE *out, const struct annotate *a, const struct annotat
 static void print_sums(FILE *out, const struct annotate *a, const struct annotate_row *rows,
                        size_t count)
 {
-    struct annotate_row sum = {0};
-    bool exact = a->samples->complete && a->samples->end.exact[a->event];
+    struct annotate_row sum = {.exact_known = count != 0};
     for (size_t i = 0; i < count; i++) {
         sum.samples += rows[i].samples;
         sum.exact += rows[i].exact;
+        sum.exact_known &= rows[i].exact_known;
     }
     print_number(out, true, sum.samples, 9);
     print_number(out, true, sum.samples * a->samples->about.event[a->event].period, 14);
-    print_number(out, exact, sum.exact, 14);
+    print_number(out, sum.exact_known, sum.exact, 14);
     fputs("  in all\n", out);
 }
 
@@ -248,13 +247,12 @@ static void print_part(FILE *out, const struct annotate *a, const struct annotat
 static void print_csv(FILE *out, const struct annotate *a, const struct annotate_part *part)
 {
     size_t count;
-    bool exact = a->samples->complete && a->samples->end.exact[a->event];
     struct annotate_row *rows = annotate_rows(a, part, &count);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "p4sim-annotate/1,\"%s\",0x%" PRIx64 ",\"%s\",\"%s\",%d,%" PRIu64 ",",
                 part->place.function ? part->place.function : "", rows[i].ip, rows[i].text,
                 rows[i].file, rows[i].line, rows[i].samples);
-        if (exact)
+        if (rows[i].exact_known)
             fprintf(out, "%" PRIu64, rows[i].exact);
         fputc('\n', out);
     }

@@ -12,6 +12,7 @@ struct annotate_row {
     char file[256]; /* source file, "" when not known */
     int line;
     uint64_t samples, exact;
+    bool exact_known; /* the model's kernel has no exact counts of its own */
 };
 
 struct annotate {

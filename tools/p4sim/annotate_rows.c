@@ -32,7 +32,7 @@ struct annotate_part *annotate_parts(const struct annotate *a, size_t *count)
         const struct sim_sample *s = &sample->about;
         if (sample->event != a->event)
             continue;
-        struct place place = places_find(a->places, s->process, s->ip);
+        struct place place = places_code(a->places, s->process, s->ip);
         size_t at = 0;
         while (at < *count && !same_part(&parts[at], s->process, &place))
             at++;
@@ -70,11 +70,13 @@ static struct annotate_row *add_row(struct annotate_row **rows, size_t *count)
 static void fill_row(const struct annotate *a, uint16_t process, uint64_t ip,
                      struct annotate_row *row)
 {
-    struct place place = places_find(a->places, process, ip);
+    struct place place = places_code(a->places, process, ip);
     row->ip = ip;
     row->line = place.line;
     snprintf(row->file, sizeof row->file, "%s", place.file ? place.file : "");
     row->exact = samples_exact_at(a->samples, a->event, process, ip);
+    row->exact_known = a->samples->complete && a->samples->end.exact[a->event] &&
+                       strcmp(place.object, "[kernel]") != 0;
 }
 
 /* The function's bytes one after the other, as the file has them. */
@@ -105,7 +107,7 @@ static void rows_of_code(const struct annotate *a, const struct annotate_part *p
 {
     for (size_t i = 0; i < a->samples->code_count; i++) {
         const struct samples_code *code = &a->samples->code[i];
-        struct place place = places_find(a->places, code->process, code->ip);
+        struct place place = places_code(a->places, code->process, code->ip);
         struct annotate_row *row =
             same_part(part, code->process, &place) ? add_row(rows, count) : NULL;
         if (!row)

@@ -29,7 +29,7 @@ static const char help[] =
     "      --registers         registers in interrupt samples too\n"
     "      --call-chain        callers, by a walk along the frame pointers (interrupt samples)\n"
     "      --last-branches     the last-branch records in interrupt samples\n"
-    "      --branches          also a record for each taken branch (BTS)\n"
+    "      --branches[=WHOSE]  also a record for each taken branch (BTS): all, user or kernel\n"
     "      --buffer N          records a DS buffer holds (default 64)\n"
     "      --threshold N       interrupt when so many are full (default: the buffer's size)\n"
     "      --max N             stop sampling after N samples\n"
@@ -85,7 +85,7 @@ static const struct option long_options[] = {
     {"registers", no_argument, NULL, OPT_REGISTERS},
     {"call-chain", no_argument, NULL, OPT_CALL_CHAIN},
     {"last-branches", no_argument, NULL, OPT_LAST_BRANCHES},
-    {"branches", no_argument, NULL, OPT_BRANCHES},
+    {"branches", optional_argument, NULL, OPT_BRANCHES},
     {"buffer", required_argument, NULL, OPT_BUFFER},
     {"threshold", required_argument, NULL, OPT_THRESHOLD},
     {"max", required_argument, NULL, OPT_MAX},
@@ -171,13 +171,23 @@ static int take_source(struct record_options *options, const char **which, const
     return GO_ON;
 }
 
+/* WHOSE: the processor's filters, BTS_OFF_OS and BTS_OFF_USR. */
+static int take_branches(struct record_options *options, const char *whose)
+{
+    options->branches = true;
+    options->no_kernel = whose && !strcmp(whose, "user");
+    options->no_user = whose && !strcmp(whose, "kernel");
+    if (!whose || !strcmp(whose, "all") || options->no_kernel || options->no_user)
+        return GO_ON;
+    return complain(EXIT_USAGE, "record", "--branches=%s: expected all, user or kernel", whose);
+}
+
 static int take_flag(struct record_options *options, int code)
 {
     bool *flag = code == OPT_PRECISE         ? &options->precise
                  : code == OPT_REGISTERS     ? &options->registers
                  : code == OPT_CALL_CHAIN    ? &options->call_chain
                  : code == OPT_LAST_BRANCHES ? &options->last_branches
-                 : code == OPT_BRANCHES      ? &options->branches
                  : code == OPT_NO_EXACT      ? &options->no_exact
                  : code == OPT_64            ? &options->source.long_mode
                  : code == OPT_KERNEL        ? &options->kernel
@@ -207,6 +217,8 @@ static int take_option(struct record_options *options, int code, const char *tex
     case 'o':
         options->output = text;
         return GO_ON;
+    case OPT_BRANCHES:
+        return take_branches(options, text);
     case OPT_BUFFER:
         return take_small("--buffer", text, 8192, &options->buffer);
     case OPT_THRESHOLD:

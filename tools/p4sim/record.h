@@ -15,7 +15,7 @@ struct record_options {
     uint64_t period[SAMPLES_EVENTS];
     unsigned event_count, periods;
     bool precise, registers, call_chain, last_branches, branches, no_exact, no_progress, quiet;
-    bool kernel;
+    bool kernel, no_user, no_kernel; /* the latter: branch records */
     uint32_t buffer, threshold;
     uint64_t max_samples, max_instructions;
     uint64_t every, length; /* windows; 0: the whole run */

@@ -1,4 +1,5 @@
 /* The bytes of instructions that samples and exact counts name, each written once. */
+#include "kernel.h"
 #include "record.h"
 
 #include <stdlib.h>
@@ -68,6 +69,8 @@ void record_code(struct record_run *run, uint16_t process, uint64_t ip)
     if (codes->count + 1 >= codes->slots || !is_new(codes, key_of(process, ip)))
         return;
     code.length = (uint8_t)trace_source_code_at(run->source, process, ip, code.bytes);
+    if (!code.length) /* an address of the model's operating system */
+        code.length = (uint8_t)kernel_code_at(ip, code.bytes);
     if (code.length)
         samples_put_code(run->writer, &code);
 }

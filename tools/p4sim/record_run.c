@@ -91,7 +91,8 @@ static bool start(struct record_run *run, char error[512])
     const struct record_options *options = run->options;
     struct sim_sampling sampling = {.count = (unsigned)run->about.event_count,
                                     .branches = options->branches,
-                                    .no_kernel = false,
+                                    .no_user = options->no_user,
+                                    .no_kernel = options->no_kernel,
                                     .last_branches = options->last_branches,
                                     .registers = options->registers || options->call_chain,
                                     .records = options->buffer,
@@ -238,6 +239,10 @@ static void say_cost(const struct record_run *run)
         fprintf(stderr,
                 "  %" PRIu64 " PEBS records; all assists cost %" PRIu64 " clocks (%.2f%%)\n",
                 t->pebs_records, t->assist_clocks, 100 * (double)t->assist_clocks / clocks);
+    if (t->branch_records)
+        fprintf(stderr,
+                "  %" PRIu64 " branch records; all assists cost %" PRIu64 " clocks (%.2f%%)\n",
+                t->branch_records, t->assist_clocks, 100 * (double)t->assist_clocks / clocks);
     if (t->lost_records)
         fprintf(stderr, "  %" PRIu64 " records were lost: the DS buffer was full\n",
                 t->lost_records);

@@ -25,7 +25,8 @@ static const char help[] =
     "                            time: fiftieths of the run\n"
     "      --range NAME=LOW-HIGH  a range for --by range; may be repeated\n"
     "  -e, --event EVENT       samples of this event, by name or number from 0 (default: the "
-    "first)\n"
+    "first);\n"
+    "                          branches: the branch records\n"
     "      --compare FILE      a second column: the same event of another run\n"
     "      --compare-event EVENT  a second column: another event of the same run (with --compare: "
     "of\n"
@@ -255,7 +256,16 @@ static void close_column(struct report_column *column)
     samples_free(column->samples);
 }
 
-/* The event WORD names: its number, its text, or the beginning of one text alone. */
+static bool has_branches(const struct samples *samples)
+{
+    for (size_t i = 0; i < samples->count; i++)
+        if (samples->sample[i].about.kind == SIM_SAMPLE_BRANCH)
+            return true;
+    return false;
+}
+
+/* The event WORD names: its number, its text, or the beginning of one text alone; the
+ * branch records are "branches". */
 static int find_event(struct report_column *column, const char *word, const char *path)
 {
     const struct samples_about *about = &column->samples->about;
@@ -264,6 +274,10 @@ static int find_event(struct report_column *column, const char *word, const char
     unsigned long number = word ? strtoul(word, &end, 10) : 0;
     if (!word || (*word && !*end && number < about->event_count)) {
         column->event = (unsigned)number;
+        return EXIT_DONE;
+    }
+    if (!strcasecmp(word, "branches") && has_branches(column->samples)) {
+        column->event = (unsigned)about->event_count;
         return EXIT_DONE;
     }
     for (unsigned i = 0; i < about->event_count; i++) {

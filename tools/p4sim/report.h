@@ -64,6 +64,7 @@ struct report_column {
     char title[200];
     uint64_t left_out; /* samples that have no place in this report */
     const char *why;   /* the reason of the first */
+    uint64_t last_clock;
 };
 
 struct report {

@@ -32,7 +32,7 @@ const char *report_key_title(enum report_key key)
 static void name_function(const struct report_column *c, uint16_t process, uint64_t ip,
                           struct name *name)
 {
-    struct place place = places_find(c->places, process, ip);
+    struct place place = places_code(c->places, process, ip);
     name->order = place.function ? place.start : ip;
     if (place.function)
         snprintf(name->text, sizeof name->text, "%.400s  (%.200s)", place.function, place.object);
@@ -43,7 +43,7 @@ static void name_function(const struct report_column *c, uint16_t process, uint6
 static void name_instruction(const struct report_column *c, uint16_t process, uint64_t ip,
                              struct name *name)
 {
-    struct place place = places_find(c->places, process, ip);
+    struct place place = places_code(c->places, process, ip);
     const struct samples_code *code = samples_code_at(c->samples, process, ip);
     char text[128] = "", where[256] = "";
     if (code)
@@ -59,7 +59,7 @@ static void name_instruction(const struct report_column *c, uint16_t process, ui
 static void name_line(const struct report_column *c, uint16_t process, uint64_t ip,
                       struct name *name)
 {
-    struct place place = places_find(c->places, process, ip);
+    struct place place = places_code(c->places, process, ip);
     const char *slash = place.file ? strrchr(place.file, '/') : NULL;
     name->order = (uint64_t)place.line;
     if (place.file)
@@ -74,7 +74,7 @@ static void name_line(const struct report_column *c, uint16_t process, uint64_t 
 static void name_object(const struct report_column *c, uint16_t process, uint64_t ip,
                         struct name *name)
 {
-    snprintf(name->text, sizeof name->text, "%.600s", places_find(c->places, process, ip).object);
+    snprintf(name->text, sizeof name->text, "%.600s", places_code(c->places, process, ip).object);
 }
 
 /* ---- data --------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ static uint64_t last_clock(const struct samples *samples)
 
 static void name_time(const struct report_column *c, const struct sim_sample *s, struct name *name)
 {
-    uint64_t interval = last_clock(c->samples) / REPORT_INTERVALS + 1;
+    uint64_t interval = c->last_clock / REPORT_INTERVALS + 1;
     name->order = s->clock / interval;
     snprintf(name->text, sizeof name->text, "%.6f ms",
              (double)(name->order * interval) / (1e3 * c->samples->about.core_mhz));
@@ -182,15 +182,6 @@ static void name_code(const struct report *report, const struct report_column *c
                       const struct samples_sample *sample, uint64_t ip, struct name *name)
 {
     const struct sim_sample *s = &sample->about;
-    bool place = report->options->by <= REPORT_BY_OBJECT;
-    if (place && s->cpl == 0 && ip == s->ip) { /* the stub: it has no file */
-        bool each = report->options->by == REPORT_BY_INSTRUCTION;
-        name->order = each ? ip : 0;
-        snprintf(name->text, sizeof name->text, "[kernel]");
-        if (each)
-            snprintf(name->text, sizeof name->text, "%#" PRIx64 "  [kernel]", ip);
-        return;
-    }
     switch (report->options->by) {
     case REPORT_BY_FUNCTION:
         name_function(c, s->process, ip, name);
@@ -216,6 +207,7 @@ static void name_code(const struct report *report, const struct report_column *c
         name_time(c, s, name);
         break;
     default:
+        name->order = sample->event;
         snprintf(name->text, sizeof name->text, "%s",
                  sample->event < c->samples->about.event_count
                      ? c->samples->about.event[sample->event].text
@@ -251,6 +243,7 @@ static void count_column(struct report *report, unsigned column)
     struct report_column *c = &report->column[column];
     struct name name;
     const char *why;
+    c->last_clock = last_clock(c->samples);
     for (size_t i = 0; i < c->samples->count; i++) {
         const struct samples_sample *sample = &c->samples->sample[i];
         if (sample->event != c->event && report->options->by != REPORT_BY_EVENT)

@@ -23,6 +23,16 @@ static uint64_t period_of(const struct report_column *c)
     return event ? event->period : 1;
 }
 
+/* What one sample of ROW stands for. */
+static uint64_t row_period(const struct report *report, const struct tally_row *row)
+{
+    const struct report_column *c = &report->column[0];
+    const struct samples_about *about = &c->samples->about;
+    if (report->options->by != REPORT_BY_EVENT)
+        return period_of(c);
+    return row->order < about->event_count ? about->event[row->order].period : 1;
+}
+
 static uint64_t samples_of(const struct report_column *c)
 {
     uint64_t count = 0;
@@ -106,7 +116,7 @@ static void print_row(FILE *out, const struct report *report, const struct tally
         return;
     }
     fprintf(out, "%7.2f%% %9" PRIu64 " %14" PRIu64 "  %s\n", first, row->count[0],
-            row->count[0] * period_of(&report->column[0]), row->name);
+            row->count[0] * row_period(report, row), row->name);
 }
 
 void report_print(FILE *out, const struct report *report)

@@ -13,7 +13,7 @@ uint64_t export_frame(const struct samples_sample *sample, unsigned index)
 void export_frame_name(struct places *places, uint16_t process, uint64_t address, char *name,
                        size_t size)
 {
-    struct place place = places_find(places, process, address);
+    struct place place = places_code(places, process, address);
     if (place.function)
         snprintf(name, size, "%s", place.function);
     else
@@ -38,7 +38,7 @@ void export_command(const struct samples *samples, char *name, size_t size)
 
 static void perf_frame(FILE *out, struct places *places, uint16_t process, uint64_t address)
 {
-    struct place place = places_find(places, process, address);
+    struct place place = places_code(places, process, address);
     if (place.function)
         fprintf(out, "\t%16" PRIx64 " %s+0x%" PRIx64 " (%s)\n", address, place.function,
                 place.offset, place.object);

@@ -300,6 +300,23 @@ struct place places_find(struct places *places, uint16_t process, uint64_t addre
     return place;
 }
 
+/* Code that a program made, in the place of a file it no longer has mapped or beside all files. */
+static bool is_in_no_file(const struct places *places, uint16_t process, uint64_t address)
+{
+    const struct trace_object *object = samples_object_at(places->samples, process, address);
+    return object && !object->executable && object->path[0] == '/';
+}
+
+struct place places_code(struct places *places, uint16_t process, uint64_t address)
+{
+    struct place place = {.object = "[no file]"};
+    if (is_in_no_file(places, process, address))
+        return place;
+    if (!samples_object_at(places->samples, process, address) && places_in_kernel(address, &place))
+        return place;
+    return places_find(places, process, address);
+}
+
 /* The symbol of that name that is code. */
 static bool find_symbol(const struct object_file *file, const char *name, GElf_Addr *address,
                         GElf_Sym *symbol)

@@ -21,6 +21,11 @@ struct places;
 struct places *places_new(const struct samples *samples);
 void places_free(struct places *places);
 struct place places_find(struct places *places, uint16_t process, uint64_t address);
+/* The same for ADDRESS as code: what lies in no file that was mapped to be executed has no name. */
+struct place places_code(struct places *places, uint16_t process, uint64_t address);
+/* kernel_names.c: the routine of the model's operating system at ADDRESS; false when there is none.
+ */
+bool places_in_kernel(uint64_t address, struct place *place);
 /* The function NAME of PROCESS, where it begins; false when none is mapped under that name. */
 bool places_function(struct places *places, uint16_t process, const char *name,
                      struct place *place);
