@@ -2,33 +2,12 @@
 #define _GNU_SOURCE
 #include "record.h"
 #include "stat.h"
+#include "stopping.h"
 
 #include <elf.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-static volatile int interrupted; /* the signal that asks us to stop; 0: none */
-static struct trace_source *volatile running;
-
-static void on_signal(int number)
-{
-    interrupted = number;
-    if (running)
-        trace_source_interrupt(running);
-}
-
-/* Once: a second Ctrl-C ends p4sim the hard way. */
-static void listen_to_signals(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- samples -----------------------------------------------------------------------------------
  */
@@ -141,9 +120,9 @@ static int judge(struct record_run *run, enum sim_stop stop)
     char *how = run->end.how;
     size_t size = sizeof run->end.how;
     end_text(&run->source->end, how, size);
-    if (interrupted) {
-        snprintf(how, size, "interrupted by signal %d", interrupted);
-        return EXIT_INTERRUPT + interrupted;
+    if (stopping_signal()) {
+        snprintf(how, size, "interrupted by signal %d", stopping_signal());
+        return EXIT_INTERRUPT + stopping_signal();
     }
     switch (stop) {
     case SIM_STOP_LIMIT:
@@ -298,13 +277,13 @@ static int sample(struct record_run *run)
         samples_finish(run->writer, NULL, ignored);
         return complain(EXIT_USAGE, "record", "%s", error);
     }
-    running = run->options->source.argv ? run->source : NULL;
+    stopping_source(0, run->options->source.argv ? run->source : NULL);
     enum sim_stop stop = sim_bench_run(
         run->bench, &(struct sim_run_options){.max_instructions = run->options->max_instructions,
-                                              .stop = &interrupted,
+                                              .stop = stopping_flag(),
                                               .progress = show ? stat_progress_show : NULL,
                                               .progress_context = &line});
-    running = NULL;
+    stopping_source(0, NULL);
     if (show)
         stat_progress_clear();
     return finish(run, stop);
@@ -315,7 +294,7 @@ static void clean_up(struct record_run *run)
 {
     sim_bench_free(run->bench);
     if (run->source) {
-        if (run->status || interrupted)
+        if (run->status || stopping_signal())
             trace_source_interrupt(run->source);
         trace_source_close(run->source);
     }
@@ -362,7 +341,7 @@ static int open_all(struct record_run *run)
 
 int record_go(struct record_run *run)
 {
-    listen_to_signals();
+    stopping_listen();
     run->status = open_all(run);
     if (!run->status)
         run->status = sample(run);

@@ -9,11 +9,11 @@
 #define _GNU_SOURCE
 #include "command.h"
 #include "sim.h"
+#include "stopping.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,26 +69,6 @@ static const struct option long_options[] = {
 };
 
 enum { GO_ON = -1 };
-
-static volatile int interrupted;
-static struct trace_source *volatile running;
-
-static void on_signal(int number)
-{
-    interrupted = number;
-    if (running)
-        trace_source_interrupt(running);
-}
-
-static void listen_to_signals(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- options -----------------------------------------------------------------------------------
  */
@@ -236,8 +216,8 @@ static int judge(enum sim_stop stop, const struct sim_bench *bench,
                  const struct trace_source *source, const struct sim_model *model)
 {
     const struct trace_end *end = &source->end;
-    if (interrupted)
-        return EXIT_INTERRUPT + interrupted;
+    if (stopping_signal())
+        return EXIT_INTERRUPT + stopping_signal();
     switch (stop) {
     case SIM_STOP_END:
         return end->how == TRACE_ENDED_SIGNAL ? EXIT_INTERRUPT + end->status : end->status;
@@ -265,12 +245,12 @@ static int run(const struct run_options *options, const struct sim_model *model,
         return complain(EXIT_INPUT, "run", "%s", error);
     sim_bench_access_rules(bench, &options->rules);
     sim_bench_kernel(bench, &options->kernel);
-    listen_to_signals();
-    running = source;
+    stopping_listen();
+    stopping_source(0, source);
     enum sim_stop stop = sim_bench_run(
         bench, &(struct sim_run_options){.max_instructions = options->max_instructions,
-                                         .stop = &interrupted});
-    running = NULL;
+                                         .stop = stopping_flag()});
+    stopping_source(0, NULL);
     status = judge(stop, bench, source, model);
     if (stop != SIM_STOP_END)
         trace_source_interrupt(source);

@@ -9,36 +9,13 @@
 #define _GNU_SOURCE
 #include "open_source.h"
 #include "stat.h"
+#include "stopping.h"
 #include "surroundings.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static volatile int interrupted; /* the signal that asks us to stop; 0: none */
-/* The program being run, which may be waiting for something and must be ended for us to go on. */
-static struct trace_source *volatile running[2];
-
-static void on_signal(int number)
-{
-    interrupted = number;
-    for (unsigned i = 0; i < 2; i++)
-        if (running[i])
-            trace_source_interrupt(running[i]);
-}
-
-/* Once: a second Ctrl-C ends p4sim the hard way. */
-static void listen_to_signals(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- passes ------------------------------------------------------------------------------------
  */
@@ -219,7 +196,7 @@ static void judge(const struct stat_options *options, struct stat_result *result
     const struct trace_source *failed = sim_bench_failed(bench);
     char *out = result->trouble;
     size_t size = sizeof result->trouble;
-    if (interrupted)
+    if (stopping_signal())
         result->stop = SIM_STOP_INTERRUPTED;
     result->partial = result->stop != SIM_STOP_END;
     switch (result->stop) {
@@ -230,9 +207,9 @@ static void judge(const struct stat_options *options, struct stat_result *result
                  (unsigned long long)options->max_instructions);
         break;
     case SIM_STOP_INTERRUPTED:
-        result->signal = interrupted;
-        result->status = EXIT_INTERRUPT + interrupted;
-        snprintf(out, size, "interrupted by signal %d", interrupted);
+        result->signal = stopping_signal();
+        result->status = EXIT_INTERRUPT + stopping_signal();
+        snprintf(out, size, "interrupted by signal %d", stopping_signal());
         break;
     case SIM_STOP_SOURCE_ERROR:
         result->status = failed->error_status ? failed->error_status : EXIT_INPUT;
@@ -281,13 +258,14 @@ static int run_bench(const struct stat_options *options, struct stat_result *res
     if (!stat_divide(options, &result->passes[pass], bench))
         return complain(EXIT_MACHINE, "stat", "out of memory");
     for (unsigned i = 0; i < sources->count && pass == 0; i++)
-        running[i] = options->input[i].source == STAT_PROGRAM ? sources->of[i] : NULL;
+        stopping_source(i, options->input[i].source == STAT_PROGRAM ? sources->of[i] : NULL);
     result->stop = sim_bench_run(
         bench, &(struct sim_run_options){.max_instructions = options->max_instructions,
-                                         .stop = &interrupted,
+                                         .stop = stopping_flag(),
                                          .progress = show ? stat_progress_show : NULL,
                                          .progress_context = &line});
-    running[0] = running[1] = NULL;
+    stopping_source(0, NULL);
+    stopping_source(1, NULL);
     if (show)
         stat_progress_clear();
     if (!read_rows(bench, result, pass, error))
@@ -398,7 +376,7 @@ int stat_run(const struct stat_options *options, struct stat_result *result)
 {
     struct recordings recordings;
     int status = make_recordings(options, result, &recordings);
-    listen_to_signals();
+    stopping_listen();
     for (size_t pass = 0; pass < result->pass_count && !status; pass++) {
         status = run_pass(options, result, pass, &recordings);
         if (ran_side_by_side(options, result) ||

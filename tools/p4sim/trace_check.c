@@ -7,21 +7,11 @@
 
 #include "command.h"
 #include "sim.h"
+#include "stopping.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdlib.h>
-
-static volatile sig_atomic_t interrupted;
-static struct trace_source *volatile running;
-
-static void on_signal(int number)
-{
-    interrupted = number;
-    if (running)
-        trace_source_interrupt(running);
-}
 
 struct check_options {
     const char *model;
@@ -63,7 +53,7 @@ static int take_options(struct check_options *options, int argc, char **argv)
 
 static int judge(const struct trace_source *source, enum trace_result result)
 {
-    if (result == TRACE_ERROR && !interrupted) {
+    if (result == TRACE_ERROR && !stopping_signal()) {
         complain(source->error_status ? source->error_status : EXIT_INPUT, "trace", "%s",
                  source->error);
         if (source->report)
@@ -71,8 +61,9 @@ static int judge(const struct trace_source *source, enum trace_result result)
         return source->error_status ? source->error_status : EXIT_INPUT;
     }
     fprintf(stderr, "check: %llu instructions executed by interpreter and processor agree%s\n",
-            (unsigned long long)source->end.compared, interrupted ? " (PARTIAL: interrupted)" : "");
-    return interrupted ? EXIT_INTERRUPT + (int)interrupted : EXIT_DONE;
+            (unsigned long long)source->end.compared,
+            stopping_signal() ? " (PARTIAL: interrupted)" : "");
+    return stopping_signal() ? EXIT_INTERRUPT + stopping_signal() : EXIT_DONE;
 }
 
 static int follow(struct trace_source *source, const struct check_options *options)
@@ -80,14 +71,14 @@ static int follow(struct trace_source *source, const struct check_options *optio
     struct trace_instruction instruction;
     enum trace_result result = TRACE_OK;
     uint64_t count = 0, last = options->from + options->instructions;
-    running = source;
-    while (!interrupted && (!options->instructions || count < last)) {
+    stopping_source(0, source);
+    while (!stopping_signal() && (!options->instructions || count < last)) {
         result = trace_source_next(source, &instruction);
         if (result != TRACE_OK && result != TRACE_SYNC)
             break;
         count += result == TRACE_OK;
     }
-    running = NULL;
+    stopping_source(0, NULL);
     if (options->from && count < options->from && result == TRACE_END)
         return complain(EXIT_INPUT, "trace",
                         "the program ended after %llu instructions, before %llu",
@@ -105,8 +96,7 @@ int trace_check(int argc, char **argv)
         return status;
     if (!sim_model_load(options.model, &model, error))
         return complain(EXIT_INPUT, "trace", "%s", error);
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    stopping_listen();
     struct trace_source *source =
         trace_open_live(&(struct trace_live_options){.argv = options.argv,
                                                      .cpuid = sim_model_cpuid,

@@ -5,21 +5,9 @@
 #include "trace_command.h"
 #include "regions.h"
 #include "sim.h"
+#include "stopping.h"
 
 #include <getopt.h>
-#include <signal.h>
-
-static volatile sig_atomic_t interrupted;
-/* The program being recorded, which may be waiting for something and must be ended for us to go on.
- */
-static struct trace_source *volatile running;
-
-static void on_signal(int number)
-{
-    interrupted = number;
-    if (running)
-        trace_source_interrupt(running);
-}
 
 /* ---- record ------------------------------------------------------------------------------------
  */
@@ -75,20 +63,20 @@ static int follow(struct trace_source *source, const char *output)
     struct trace_instruction instruction;
     enum trace_result result = TRACE_OK;
     unsigned long long count = 0;
-    running = source;
-    while (!interrupted && (result = trace_source_next(source, &instruction)) == TRACE_OK)
+    stopping_source(0, source);
+    while (!stopping_signal() && (result = trace_source_next(source, &instruction)) == TRACE_OK)
         count++;
-    running = NULL;
-    if (result == TRACE_ERROR && !interrupted)
+    stopping_source(0, NULL);
+    if (result == TRACE_ERROR && !stopping_signal())
         return complain(source->error_status ? source->error_status : EXIT_INPUT, "trace", "%s",
                         source->error);
-    if (interrupted)
+    if (stopping_signal())
         trace_source_interrupt(source);
     fprintf(stderr, "%s: %llu instructions recorded%s\n", output, count,
-            interrupted ? " (PARTIAL: interrupted)" : "");
+            stopping_signal() ? " (PARTIAL: interrupted)" : "");
     if (source->end.note[0])
         fprintf(stderr, "note: %s\n", source->end.note);
-    return interrupted ? EXIT_INTERRUPT + (int)interrupted : EXIT_DONE;
+    return stopping_signal() ? EXIT_INTERRUPT + stopping_signal() : EXIT_DONE;
 }
 
 int trace_record(int argc, char **argv)
@@ -101,8 +89,7 @@ int trace_record(int argc, char **argv)
         return status;
     if (!sim_model_load(options.model, &model, error))
         return complain(EXIT_INPUT, "trace", "%s", error);
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    stopping_listen();
     struct trace_region keep[REGIONS_MOST];
     regions_to_keep(&options.regions, keep);
     struct trace_source *source =
