@@ -3,6 +3,7 @@
  * misprediction loop, replay, and what must add up. Parameters are those of
  * configs/models/northwood.yaml.
  */
+#include "branchy.h"
 #include "northwood.h"
 #include "stream.h"
 
@@ -200,27 +201,9 @@ static void a_chain_gets_over_a_miss(void **state)
         fail_msg("%.2f clocks a link", each);
 }
 
-static bool random_at_60(const struct stream *s, uint64_t iteration, uint32_t item)
+static struct stream *branchy(branchy_fn *taken)
 {
-    (void)s;
-    uint64_t x = iteration * UINT64_C(0x9E3779B97F4A7C15);
-    x ^= x >> 29;
-    x *= UINT64_C(0xBF58476D1CE4E5B9);
-    return item == 60 && ((x >> 40) & 1);
-}
-
-static struct stream *branchy(bool (*taken)(const struct stream *, uint64_t, uint32_t))
-{
-    struct stream *s = calloc(1, sizeof *s);
-    for (uint32_t i = 0; i < 60; i++)
-        stream_add(s, (struct item)PLAIN("\x31\xd8")); /* xor eax,ebx */
-    stream_add(s, (struct item)PLAIN("\x74\x01"));     /* jz over the nop */
-    stream_add(s, (struct item)PLAIN("\x90"));
-    for (uint32_t i = 0; i < 60; i++)
-        stream_add(s, (struct item)PLAIN("\x31\xdb")); /* xor ebx,ebx */
-    s->taken = taken;
-    stream_close(s, ITERATIONS);
-    return s;
+    return branchy_stream("\x31\xd8", taken, ITERATIONS); /* xor eax,ebx */
 }
 
 /* GT028: rarely less than 24 clocks; the tolerance is 24..35. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "branchy.h"
 #include "sim.h"
 #include "stream.h"
 
@@ -118,27 +119,9 @@ static void an_l2_hit_takes_23_clocks(void **state)
 }
 
 /* A branch in the middle that is taken as TAKEN says. */
-static struct nb_stats branchy(bool (*taken)(const struct stream *, uint64_t, uint32_t))
+static struct nb_stats branchy(branchy_fn *taken)
 {
-    struct stream *s = calloc(1, sizeof *s);
-    for (uint32_t i = 0; i < 60; i++)
-        stream_add(s, (struct item)PLAIN("\x31\xc0")); /* xor eax,eax: no chain */
-    stream_add(s, (struct item)PLAIN("\x74\x01"));     /* jz over the nop */
-    stream_add(s, (struct item)PLAIN("\x90"));
-    for (uint32_t i = 0; i < 60; i++)
-        stream_add(s, (struct item)PLAIN("\x31\xdb")); /* xor ebx,ebx */
-    s->taken = taken;
-    stream_close(s, ITERATIONS);
-    return run(s);
-}
-
-static bool random_at_60(const struct stream *s, uint64_t iteration, uint32_t item)
-{
-    (void)s;
-    uint64_t x = iteration * UINT64_C(0x9E3779B97F4A7C15);
-    x ^= x >> 29;
-    x *= UINT64_C(0xBF58476D1CE4E5B9);
-    return item == 60 && ((x >> 40) & 1);
+    return run(branchy_stream("\x31\xc0", taken, ITERATIONS)); /* xor eax,eax: no chain */
 }
 
 /* At least the 31 stages. Nobody measured it apart; Northwood's 24 to 35 for 20 stages would be 37

@@ -62,11 +62,7 @@ static inline struct lab *lab_new(uint64_t iterations)
 {
     char error[512];
     struct lab *l = calloc(1, sizeof *l);
-    for (unsigned i = 0; i < HITS; i++)
-        stream_add(&l->stream, i == MISSING
-                                   ? (struct item)READ("\x8b\x00", 4, 0x100000, 8192, 65536)
-                                   : (struct item)READ("\x8b\x13", 4, 0x200400 + 64 * i, 0, 0));
-    stream_close(&l->stream, iterations);
+    stream_of_loads(&l->stream, HITS, MISSING, iterations);
     stream_source_init(&l->source, &l->stream);
     l->source.registers_before = registers_before;
     l->bench = sim_bench_new(&northwood, &l->source.source, error);

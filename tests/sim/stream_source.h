@@ -61,6 +61,18 @@ static inline void stream_source_close(struct trace_source *source)
     (void)source;
 }
 
+/* A loop of ITEMS loads of which number MISSING always misses L1 (eight lines of one set, 8 KB
+ * apart); the others hit. */
+static inline void stream_of_loads(struct stream *stream, unsigned items, unsigned missing,
+                                   uint64_t iterations)
+{
+    for (unsigned i = 0; i < items; i++)
+        stream_add(stream, i == missing
+                               ? (struct item)READ("\x8b\x00", 4, 0x100000, 8192, 65536)
+                               : (struct item)READ("\x8b\x13", 4, 0x200400 + 64 * i, 0, 0));
+    stream_close(stream, iterations);
+}
+
 static inline void stream_source_init(struct stream_source *s, struct stream *stream)
 {
     static const struct trace_source_ops ops = {.next = stream_source_next,

@@ -27,11 +27,7 @@ static struct lab *lab_run(const char *const *events, size_t count, bool exact)
     struct sim_replay_registers none = {0};
     struct sim_conflict conflict;
     struct lab *l = calloc(1, sizeof *l);
-    for (unsigned i = 0; i < ITEMS; i++)
-        stream_add(&l->stream, i == MISSING
-                                   ? (struct item)READ("\x8b\x00", 4, 0x100000, 8192, 65536)
-                                   : (struct item)READ("\x8b\x13", 4, 0x200400 + 64 * i, 0, 0));
-    stream_close(&l->stream, ITERATIONS);
+    stream_of_loads(&l->stream, ITEMS, MISSING, ITERATIONS);
     stream_source_init(&l->source, &l->stream);
     l->bench = sim_bench_new(&northwood, &l->source.source, error);
     assert_non_null(l->bench);
