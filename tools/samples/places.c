@@ -29,8 +29,18 @@ struct object_file {
     char trouble[400];
 };
 
+/* What was found last: samples name the same few instructions again and again. */
+enum { FOUND = 4096 };
+struct found {
+    bool known;
+    uint16_t process;
+    uint64_t address;
+    struct place place;
+};
+
 struct places {
     const struct samples *samples;
+    struct found found[FOUND]; /* by the address's low bits */
     struct object_file *file;
     size_t file_count;
     char *debug_path;
@@ -307,7 +317,7 @@ static bool is_in_no_file(const struct places *places, uint16_t process, uint64_
     return object && !object->executable && object->path[0] == '/';
 }
 
-struct place places_code(struct places *places, uint16_t process, uint64_t address)
+static struct place find_code(struct places *places, uint16_t process, uint64_t address)
 {
     struct place place = {.object = "[no file]"};
     if (is_in_no_file(places, process, address))
@@ -315,6 +325,14 @@ struct place places_code(struct places *places, uint16_t process, uint64_t addre
     if (!samples_object_at(places->samples, process, address) && places_in_kernel(address, &place))
         return place;
     return places_find(places, process, address);
+}
+
+struct place places_code(struct places *places, uint16_t process, uint64_t address)
+{
+    struct found *found = &places->found[address % FOUND];
+    if (!found->known || found->process != process || found->address != address)
+        *found = (struct found){true, process, address, find_code(places, process, address)};
+    return found->place;
 }
 
 /* The symbol of that name that is code. */
