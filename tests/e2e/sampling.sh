@@ -173,6 +173,11 @@ same "perf script samples" "$(grep -c "^l1_miss 1/1 \[000\] [0-9.]*: *$period $e
 "$P4SIM" report --export firefox -o "$work/out" "$work/precise" || fail "firefox"
 grep -q '"presymbolicated":true' "$work/out" || fail "no Gecko profile"
 
+"$P4SIM" record -q -o "$work/lbr" -e instr_retired:u -c 997 --last-branches -- "$program" || fail "last branches"
+"$P4SIM" report --export perf-script "$work/lbr" >"$work/out" || fail "perf-script with last branches"
+same "samples with four last branches" "$(grep -c '^\( 0x[0-9a-f]*/0x[0-9a-f]*/-/-/-/0\)\{4\}$' "$work/out")" \
+    "$(grep -c '^l1_miss 1/1' "$work/out")"
+
 # ---- call chains
 if [ -x "$PROGRAMS/call_chain" ]; then
     "$P4SIM" record -q -o "$work/chain" -e instr_retired:u -c 97 --call-chain -- "$PROGRAMS/call_chain" ||

@@ -46,6 +46,16 @@ static void perf_frame(FILE *out, struct places *places, uint16_t process, uint6
         fprintf(out, "\t%16" PRIx64 " [unknown] (%s)\n", address, place.object);
 }
 
+/* The last branches as perf's field brstack, the newest first; nobody predicted or aborted. */
+static void perf_last_branches(FILE *out, const struct sim_sample *s)
+{
+    for (unsigned i = 0; i < s->last_branch_count; i++)
+        fprintf(out, " 0x%" PRIx64 "/0x%" PRIx64 "/-/-/-/0", s->last_branch[i].from,
+                s->last_branch[i].to);
+    if (s->last_branch_count)
+        fputc('\n', out);
+}
+
 static const char *event_text(const struct samples *samples, unsigned event)
 {
     return event < samples->about.event_count ? samples->about.event[event].text : "branches";
@@ -64,6 +74,7 @@ static void perf_sample(FILE *out, const struct samples *samples, struct places 
         perf_frame(out, places, s->process, export_frame(sample, i));
     if (s->kind == SIM_SAMPLE_BRANCH)
         perf_frame(out, places, s->process, s->branch_to);
+    perf_last_branches(out, s);
     fputc('\n', out);
 }
 
