@@ -1,6 +1,6 @@
 /*
- * Ctrl-C and SIGTERM ask what runs to stop; a second one ends p4sim the hard way. A live program may
- * be waiting for something, so it is ended at once.
+ * Ctrl-C and SIGTERM ask what runs to stop; a second one ends p4sim the hard way. A live program
+ * may be waiting for something, so it is ended at once.
  */
 #ifndef P4SIM_STOPPING_H
 #define P4SIM_STOPPING_H
