@@ -190,18 +190,28 @@ static bool depends_on_unknown(const struct wrong_path *path, const struct recip
 /* ---- marks -------------------------------------------------------------------------------------
  */
 
-/* What the next step overwrites from ADDRESS to END is kept for the way back. */
+static void lose_memory(struct wrong_path *path)
+{
+    for (unsigned i = 0; i < path->marks; i++)
+        path->mark[i].memory_lost = true;
+}
+
+/* What the next step overwrites from ADDRESS to END is kept for the way back. Registers of a wrong
+ * path can make a string instruction of any length. */
 static void keep_overwritten(struct wrong_path *path, uint64_t address, uint64_t end)
 {
     struct interpret_memory *memory = path->machine.memory;
 
+    if (end - address > WRONG_PATH_JOURNAL * (uint64_t)WRONG_PATH_KEPT) {
+        lose_memory(path);
+        return;
+    }
     while (address < end) {
-        uint64_t page_end = (address | (INTERPRET_PAGE_BYTES - 1)) + 1;
-        uint64_t size = (end < page_end ? end : page_end) - address;
+        uint64_t in_page = INTERPRET_PAGE_BYTES - (address & (INTERPRET_PAGE_BYTES - 1));
+        uint64_t size = end - address < in_page ? end - address : in_page;
         struct wrong_piece *piece = &path->journal[path->journal_count];
         if (path->journal_count == WRONG_PATH_JOURNAL) {
-            for (unsigned i = 0; i < path->marks; i++)
-                path->mark[i].memory_lost = true;
+            lose_memory(path);
             return;
         }
         piece->size = (uint32_t)(size < sizeof piece->bytes ? size : sizeof piece->bytes);

@@ -525,6 +525,26 @@ static void memory_is_unknown_when_the_journal_was_too_small(void **state)
     }
 }
 
+/* Registers of a wrong path can be anything: a push at the end of all addresses, a string of 2^32
+ * elements. */
+static void stores_at_the_end_of_memory_and_endless_strings_take_no_time(void **state)
+{
+    struct world *world = *state;
+
+    world->mode = RECIPE_64;
+    world->state.registers.gpr[GPR_DI] = 0xffffffffffffe000;
+    world->state.registers.gpr[GPR_SI] = 0xfffffffffffffff0;
+    world->state.registers.gpr[GPR_CX] = 0xffffffff;
+    begin(world, 0);
+    assert_true(wrong_path_mark(world->path, 0));
+    STEP(world, "\x89\x46\x08"); /* mov [rsi+8], eax */
+    STEP(world, "\xf3\xab");     /* rep stosd */
+    assert_true(world->path->machine.memory->page_count <= 6 * WRONG_PATH_PAGES);
+    assert_true(wrong_path_back(world->path, 0));
+    assert_int_equal(gpr_of(world)[GPR_CX], 0xffffffff);
+    world->mode = RECIPE_32;
+}
+
 /* ---- live programs -----------------------------------------------------------------------------
  */
 
@@ -737,6 +757,7 @@ int main(void)
         TEST(pages_beyond_the_limit_are_unknown),
         TEST(a_string_instruction_of_unknown_data_still_moves_its_pointers),
         TEST(marks_are_a_stack),
+        TEST(stores_at_the_end_of_memory_and_endless_strings_take_no_time),
         TEST(memory_is_unknown_when_the_journal_was_too_small),
         cmocka_unit_test(behind_every_branch_a_path_begins_where_the_program_is),
         cmocka_unit_test(a_path_changes_nothing),
