@@ -23,6 +23,7 @@ enum {
     RESTART_FIRST = 512,
     RESTART_LAST = 516,
     RESTART_SYSCALL = 219,
+    RT_SIGRETURN_64 = 15,
     TRAP_CODE_CALL = 1,      /* si_code TRAP_BRKPT: back from a system call */
     TRAP_CODE_STEP = 2,      /* si_code TRAP_TRACE: an instruction was executed */
     TRAP_CODE_HANDLER = 5,   /* a signal handler's frame was made */
@@ -288,10 +289,12 @@ static void hide_trap_flag(struct live_thread *thread, const struct attempt *att
     tracee_write(thread->tid, attempt->access[0].address, &flags, 2);
 }
 
-/* syscall keeps the flags in r11, the stepping's own trap flag among them; take it out again. */
-static void hide_kept_trap_flag(struct live_thread *thread)
+/* syscall keeps the flags in r11, the stepping's own trap flag among them; take it out again.
+ * Behind rt_sigreturn r11 is what it was where the signal came. */
+static void hide_kept_trap_flag(struct live_thread *thread, const struct attempt *attempt)
 {
-    if (live_mode(&thread->regs) != RECIPE_64 || !(thread->regs.r11 & FLAG_TRAP))
+    if (live_mode(&thread->regs) != RECIPE_64 || !(thread->regs.r11 & FLAG_TRAP) ||
+        attempt->start.gpr[GPR_AX] == RT_SIGRETURN_64)
         return;
     thread->regs.r11 &= ~(unsigned long long)FLAG_TRAP;
     tracee_set_registers(thread->tid, &thread->regs);
@@ -333,7 +336,7 @@ static enum live_step after_trap(struct live *live, struct live_thread *thread,
         hide_trap_flag(thread, attempt);
     if (kind == RECIPE_SYSTEM_CALL) {
         space_touch(attempt->space);
-        hide_kept_trap_flag(thread);
+        hide_kept_trap_flag(thread, attempt);
         live_objects_after_call(live, thread, &attempt->start);
     }
     return executed(live, thread, attempt, thread->regs.rip, out);

@@ -39,6 +39,25 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     siglongjmp(escape, 1);
 }
 
+static unsigned changed;
+
+/* Writes to the page, from an instruction whose registers a handler's return brings back. */
+static void write_there(volatile char *at)
+{
+#ifdef __x86_64__
+    const unsigned long long before = 0x123456789abcdfff;
+    unsigned long long after;
+
+    __asm__ volatile("movq %1, %%r11\n\tmovb $1, (%2)\n\tmovq %%r11, %0"
+                     : "=r"(after)
+                     : "r"(before), "r"(at)
+                     : "r11", "memory");
+    changed += after != before;
+#else
+    *at = 1;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const volatile unsigned rounds = size_argument(argc, argv, 100);
@@ -54,10 +73,12 @@ int main(int argc, char **argv)
         raise(SIGUSR2);
         __asm__ volatile("int3");
         mprotect(page, 4096, PROT_READ);
-        *(volatile char *)page = 1; /* faults, is repaired, succeeds */
+        write_there(page); /* faults, is repaired, succeeds */
         if (!sigsetjmp(escape, 1))
             *(volatile char *)nowhere = 1; /* faults for good */
     }
     printf("%u raised, %u traps, %u repaired, %u escaped\n", raised, traps, repaired, escaped);
+    if (changed)
+        printf("R11 is not what it was, %u times\n", changed);
     return 0;
 }
