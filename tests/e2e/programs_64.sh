@@ -48,6 +48,7 @@ check perl -e 'my %count; $count{$_ % 7} += $_ for 1 .. 200; print join(" ", map
 check sha256sum "$work/text"
 check_steps true
 check "$PROGRAMS/threads_64" 100
+check "$PROGRAMS/signals_64" 20 # says so when a handler's return changes a register
 [ "$tried" -gt 4 ] || skip "fewer than five 64-bit programs here"
 
 # a shell that starts others: each is followed, whatever its kind

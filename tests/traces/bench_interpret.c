@@ -116,6 +116,11 @@ int main(int argc, char **argv)
     uint64_t millions = argc > 1 ? strtoull(argv[1], NULL, 10) : 20;
     int failed = 0;
 
+    if (!millions) {
+        fprintf(stderr, "usage: %s [MILLIONS]\n", argv[0]);
+        return 2;
+    }
+
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
         failed |= run(&loops[i], millions * 1000000);
     return failed;

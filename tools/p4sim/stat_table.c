@@ -255,8 +255,8 @@ void stat_print_table(FILE *out, const struct stat_options *options,
     }
     fputc('\n', out);
     print_parts(out, result);
-    if (result->pass_count > 1)
-        fprintf(out, " counted in %zu passes over the same instructions: %s\n", result->pass_count,
+    if (result->passes_run > 1)
+        fprintf(out, " counted in %zu passes over the same instructions: %s\n", result->passes_run,
                 result->split);
     print_trouble(out, result);
     for (unsigned i = 0; i < result->source_count; i++)
