@@ -28,6 +28,30 @@ rows:
   - {id: R1, snippet: two, from: 7, to: 7}
 SUITE
 expect 3 "R1: no snippet is named 'two'" "$P4SIM" validate --suite "$work/suite.yaml"
+# A second program needs turns, and a model that has a place for it; records need a period.
+wrong_row()
+{
+    cat >"$work/pair.yaml" <<SUITE
+title: A suite
+snippets:
+  - {name: one, body: "add eax, 1", copies: 10, loops: 10, warm: 4000}
+  - {name: whole, text: "mark\nmark"}
+rows:
+  - {id: R1, snippet: one, from: 7, to: 7, $2}
+SUITE
+    expect 3 "$1" "$P4SIM" validate --suite "$work/pair.yaml"
+}
+wrong_row "cannot run beside another; it has no 'body'" "beside: whole"
+wrong_row "no snippet is named 'two'" "beside: two"
+wrong_row "records need a 'period'" "take: records, count: 1stL_cache_load_miss_retired"
+wrong_row "records are those of a 'count'" "take: records, period: 100"
+if live; then
+    sed -i 's/, take: .*}/, beside: one}/' "$work/pair.yaml"
+    "$P4SIM" validate --suite "$work/pair.yaml" >"$work/out" 2>&1
+    [ $? = 3 ] || fail "two programs on one logical processor: $(cat "$work/out")"
+    grep -q "has one logical processor" "$work/out" || fail "no reason named: $(cat "$work/out")"
+fi
+
 if live; then # a row that should be 7 and is not
     sed -i 's/snippet: two/snippet: one, count: "retired_branch_type:CALL"/' "$work/suite.yaml"
     "$P4SIM" validate --suite "$work/suite.yaml" >"$work/out" 2>&1

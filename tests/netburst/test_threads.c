@@ -259,6 +259,19 @@ static void two_threads_that_fill_the_machine_take_twice_the_time(void **state)
     assert_in_range(two.stats.clocks, 2 * one - one / 5, 2 * one + one / 5);
 }
 
+/* A store leaves every other clock, so who is served may not hang on the clock being odd: both come
+ * to their end at the same time. */
+static void two_streams_of_stores_share_the_way_out(void **state)
+{
+    (void)state;
+    static const struct item store = WRITE("\x89\x03", 4, 0x200000, 0, 0);
+    struct thread a = {.stream = copies(store, 30, 0, 500)},
+                  b = {.stream = copies(store, 30, 1, 500)};
+    struct run run = run_pair(a, b, NULL, 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_in_range(run.of[i].halted_clocks, 0, run.stats.clocks / 10);
+}
+
 /* Fourteen stores behind a division that keeps them from retiring, and CPUID that keeps the next
  * ones away: more than half of the store buffer, less than all of it. */
 static void buffers_are_halved_while_both_are_active(void **state)
@@ -437,6 +450,7 @@ int main(void)
         cmocka_unit_test(alone_is_as_without_hyper_threading),
         cmocka_unit_test(two_chains_take_the_time_of_one),
         cmocka_unit_test(two_threads_that_fill_the_machine_take_twice_the_time),
+        cmocka_unit_test(two_streams_of_stores_share_the_way_out),
         cmocka_unit_test(buffers_are_halved_while_both_are_active),
         cmocka_unit_test(threads_with_equal_address_bits_conflict_in_the_first_level),
         cmocka_unit_test(a_store_of_one_thread_to_what_the_other_has_read_is_a_clear),
