@@ -152,6 +152,7 @@ expect 2 "nobody walks the stack" "$P4SIM" record -e $event --precise --call-cha
 expect 2 "beyond the buffer" "$P4SIM" record -e $event --precise --buffer 8 --threshold 9 -- "$program"
 expect 2 "expected a number from 1" "$P4SIM" record -e $event -c 0 -- "$program"
 expect 2 "periods for" "$P4SIM" record -e $event -c 1,2 -- "$program"
+expect 2 "one program is sampled" "$P4SIM" record -m northwood-ht -e $event -- "$program" --- "$program"
 expect 2 "nothing to run" "$P4SIM" record -e $event
 expect 3 "No such file" "$P4SIM" report "$work/nothing"
 expect 3 "not a file of samples" "$P4SIM" report "$program"

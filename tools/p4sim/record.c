@@ -253,6 +253,11 @@ static int check_source(struct record_options *options, int argc, char **argv)
     if (!given && optind == argc)
         return complain(EXIT_USAGE, "record",
                         "nothing to run: give a program, --trace, --snippet or --asm");
+    for (int i = optind; i < argc; i++)
+        if (!strcmp(argv[i], "---"))
+            return complain(EXIT_USAGE, "record",
+                            "'---': one program is sampled, on the first logical processor; 'p4sim "
+                            "stat' counts two");
     if (!given)
         options->source.argv = argv + optind;
     return GO_ON;
