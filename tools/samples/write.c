@@ -124,11 +124,12 @@ void samples_put_function(struct samples_writer *writer, const struct trace_func
 
 void samples_put_code(struct samples_writer *writer, const struct samples_code *code)
 {
+    size_t length = code->length < sizeof code->bytes ? code->length : sizeof code->bytes;
     begin(writer, FORM_CODE);
     put_varint(writer, code->process);
     put_relative(writer, &writer->last.code_ip, code->ip);
-    put_varint(writer, code->length);
-    put_bytes(writer, code->bytes, code->length);
+    put_varint(writer, length);
+    put_bytes(writer, code->bytes, length);
 }
 
 void samples_put_exact(struct samples_writer *writer, const struct samples_exact *exact)
