@@ -164,7 +164,7 @@ static bool retires_twice(const char *name, const struct nb_facts *facts)
     static const char *const always[] = {"fldcw", "fldenv", "frstor", "maskmovq",
                                          "emms",  "sfence", "mfence"};
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
-        if (strcmp(name, always[i]) == 0)
+        if (nb_same_name(name, always[i]))
             return true;
     return facts->reads > 0 && (strcmp(name, "cvtpd2pi") == 0 || strcmp(name, "cvttpd2pi") == 0);
 }
@@ -175,7 +175,7 @@ static bool is_serializing(const char *name)
     static const char *const all[] = {"cpuid",  "iret", "rsm",  "wrmsr", "invd", "wbinvd",
                                       "invlpg", "lgdt", "lidt", "lldt",  "ltr"};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (strcmp(name, all[i]) == 0)
+        if (nb_same_name(name, all[i]))
             return true;
     return false;
 }

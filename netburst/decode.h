@@ -6,6 +6,7 @@
 #define NETBURST_DECODE_H
 
 #include <capstone/capstone.h>
+#include <string.h>
 #include "uop.h"
 #include "uop_forms.h"
 
@@ -73,6 +74,11 @@ struct nb_name {
 };
 
 #define NB_NAME_BYTES 24
+/* Most names a name is compared with differ in the first letter. */
+static inline bool nb_same_name(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
 /* The family name of an instruction (see decode_names.def), from Capstone's name and the opcode. */
 void nb_canonical_name(csh capstone, const cs_insn *insn, char name[NB_NAME_BYTES]);
 /* The row of a family name, or NULL: the part did not have it. */

@@ -313,7 +313,7 @@ static void in_pieces(struct nb_facts *facts, const char *name)
     } rows[] = {{"fldenv", 28, 7},   {"fnstenv", 28, 7},  {"frstor", 108, 23},
                 {"fnsave", 108, 23}, {"fxsave", 512, 26}, {"fxrstor", 512, 26}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
+        if (nb_same_name(rows[i].name, name)) {
             facts->memory_bytes = rows[i].bytes;
             facts->memory_pieces = rows[i].pieces;
         }

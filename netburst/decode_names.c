@@ -108,7 +108,7 @@ static const char *family(const cs_insn *insn, const char *spelling)
         return n == 1 ? "imul1" : n == 3 ? "imul3" : spelling;
     }
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-        if (strcmp(aliases[i].alias, spelling) == 0)
+        if (nb_same_name(aliases[i].alias, spelling))
             return aliases[i].name;
     return spelling;
 }
@@ -125,7 +125,7 @@ void nb_canonical_name(csh capstone, const cs_insn *insn, char name[NB_NAME_BYTE
 const struct nb_name *nb_name_find(const char *name)
 {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i].name, name) == 0)
+        if (nb_same_name(names[i].name, name))
             return &names[i];
     return NULL;
 }

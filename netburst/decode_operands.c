@@ -99,36 +99,65 @@ static const char *address_shape(const cs_x86_op *op)
     return displaced ? "[r+r*i+i]" : "[r+r*i]";
 }
 
-static int register_token(x86_reg reg, char *text, size_t size)
+static const char *general_token(x86_reg reg, unsigned bytes)
+{
+    if (reg == X86_REG_CL)
+        return "r|r8|cl";
+    return bytes == 1 ? "r|r8" : bytes == 2 ? "r|r16" : bytes == 4 ? "r|r32" : "r|r64";
+}
+
+static const char *register_token(x86_reg reg)
 {
     unsigned number, bytes;
     if (find_general(reg, &number, &bytes))
-        return snprintf(text, size, "r|r%u%s", bytes * 8, reg == X86_REG_CL ? "|cl" : "");
+        return general_token(reg, bytes);
     if (reg >= X86_REG_XMM0 && reg <= X86_REG_XMM15)
-        return snprintf(text, size, "xmm|x");
+        return "xmm|x";
     if (reg >= X86_REG_MM0 && reg <= X86_REG_MM7)
-        return snprintf(text, size, "mm|x");
+        return "mm|x";
     if (reg >= X86_REG_ST0 && reg <= X86_REG_ST7)
-        return snprintf(text, size, "st");
-    return snprintf(text, size, is_segment(reg) ? "sr" : "cr");
+        return "st";
+    return is_segment(reg) ? "sr" : "cr";
 }
 
-static int operand_token(const cs_x86_op *op, bool lea, char *text, size_t size)
+/* The names of an operand in memory that are needed often; NULL: one to be put together. */
+static const char *memory_token(unsigned bytes)
+{
+    return bytes == 1 ? "m|m8" : bytes == 2 ? "m|m16" : bytes == 4 ? "m|m32" : NULL;
+}
+
+static const char *operand_token(const cs_x86_op *op, bool lea)
 {
     switch ((int)op->type) {
     case X86_OP_REG:
-        return register_token(op->reg, text, size);
+        return register_token(op->reg);
     case X86_OP_IMM:
-        return snprintf(text, size, "i%s", op->imm == 0 ? "|0" : op->imm == 1 ? "|1" : "");
+        return op->imm == 0 ? "i|0" : op->imm == 1 ? "i|1" : "i";
     default:
-        return lea ? snprintf(text, size, "%s", address_shape(op))
-                   : snprintf(text, size, "m|m%u", op->size * 8U);
+        return lea ? address_shape(op) : memory_token(op->size);
     }
+}
+
+/* The names of OP to TEXT, as far as they go in; how long they are there. */
+static size_t write_token(const cs_x86_op *op, bool lea, char *text, size_t size)
+{
+    char other[16];
+    const char *token = operand_token(op, lea);
+    if (!token) {
+        snprintf(other, sizeof other, "m|m%u", op->size * 8U);
+        token = other;
+    }
+    size_t n = strlen(token);
+    if (n >= size)
+        return 0;
+    memcpy(text, token, n + 1);
+    return n;
 }
 
 void nb_operand_tokens(const cs_insn *insn, const char *name, char *tokens, size_t size)
 {
     const cs_x86 *x86 = &insn->detail->x86;
+    bool lea = strcmp(name, "lea") == 0;
     size_t used = 0;
     tokens[0] = '\0';
     for (unsigned i = 0; i < x86->op_count && used + 2 < size; i++) {
@@ -136,9 +165,7 @@ void nb_operand_tokens(const cs_insn *insn, const char *name, char *tokens, size
             return; /* x87 rows name one register, Capstone one or both */
         if (i > 0)
             tokens[used++] = ',';
-        int n =
-            operand_token(&x86->operands[i], strcmp(name, "lea") == 0, tokens + used, size - used);
-        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+        used += write_token(&x86->operands[i], lea, tokens + used, size - used);
     }
     tokens[used < size ? used : size - 1] = '\0';
 }
