@@ -51,7 +51,8 @@ static bool writable(void *context, uint64_t number, uint8_t first_byte)
 
 struct interpret_memory *execute_memory_new(struct space *space)
 {
-    static const struct interpret_backing backing = {fetch, writable, write_back};
+    static const struct interpret_backing backing = {
+        .fetch = fetch, .writable = writable, .write_back = write_back};
 
     return interpret_memory_new(&backing, space);
 }

@@ -182,6 +182,7 @@ static struct interpret_page *page_of(struct interpret_memory *memory, uint64_t 
     page->number = number;
     page->seen = false;
     page->mark = 0;
+    page->bytes = page->own;
     memory->slots[slot_of(memory, number)] = page;
     memory->page_count++;
     return page;
@@ -193,16 +194,27 @@ static void see(struct interpret_memory *memory, struct interpret_page *page,
 {
     if (memory->watch && (!page->seen || memcmp(page->bytes, now, INTERPRET_PAGE_BYTES) != 0))
         memory->watch(memory->watcher, page->number, page->seen ? page->bytes : NULL, now);
-    memcpy(page->bytes, now, INTERPRET_PAGE_BYTES);
+    memcpy(page->own, now, INTERPRET_PAGE_BYTES);
     page->seen = true;
+}
+
+static bool borrow(struct interpret_memory *memory, struct interpret_page *page)
+{
+    const uint8_t *lent = memory->backing->lend(memory->context, page->number);
+
+    page->seen = lent != NULL;
+    page->bytes = lent ? lent : page->own;
+    return page->seen;
 }
 
 static bool fetch(struct interpret_memory *memory, struct interpret_page *page)
 {
     uint8_t now[INTERPRET_PAGE_BYTES];
 
+    if (memory->backing->lend)
+        return borrow(memory, page);
     if (!memory->watch) {
-        page->seen = memory->backing->fetch(memory->context, page->number, page->bytes);
+        page->seen = memory->backing->fetch(memory->context, page->number, page->own);
         return page->seen;
     }
     if (memory->backing->fetch(memory->context, page->number, now)) {
@@ -241,7 +253,7 @@ struct interpret_page *interpret_memory_put(struct interpret_memory *memory, uin
     if (!page)
         return NULL;
     if (!page->seen)
-        memset(page->bytes, 0, sizeof page->bytes);
+        memset(page->own, 0, sizeof page->own);
     if (memory->watch) {
         memcpy(now, page->bytes, sizeof now);
         memcpy(now + offset, bytes, count);
@@ -249,7 +261,7 @@ struct interpret_page *interpret_memory_put(struct interpret_memory *memory, uin
     }
     if (page->generation != memory->generation)
         page->writable = page->dirty = false;
-    memcpy(page->bytes + offset, bytes, count);
+    memcpy(page->own + offset, bytes, count);
     page->generation = memory->generation;
     page->seen = true;
     return page;
@@ -315,7 +327,11 @@ struct interpret_page *interpret_page_dirty(struct interpret_memory *memory, uin
     }
     if (!list_dirty(memory, page))
         return NULL;
-    memcpy(page->before, page->bytes, sizeof page->before);
+    if (page->bytes != page->own)
+        memcpy(page->own, page->bytes, sizeof page->own);
+    page->bytes = page->own;
+    if (memory->backing->write_back)
+        memcpy(page->before, page->own, sizeof page->before);
     page->dirty = true;
     return page;
 }
@@ -345,8 +361,8 @@ bool interpret_store_across(struct interpret_memory *memory, uint64_t address, c
 
     if (!one || !other)
         return false;
-    memcpy(one->bytes + offset, bytes, part);
-    memcpy(other->bytes, (const uint8_t *)bytes + part, count - part);
+    memcpy(one->own + offset, bytes, part);
+    memcpy(other->own, (const uint8_t *)bytes + part, count - part);
     return true;
 }
 

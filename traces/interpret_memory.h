@@ -24,9 +24,10 @@ struct interpret_page {
     uint64_t number;     /* address >> INTERPRET_PAGE_SHIFT */
     bool writable;       /* found out, so far */
     bool dirty;
-    bool seen;     /* bytes are those last seen, even while they hold memory's no more */
-    uint32_t mark; /* the watcher's own */
-    uint8_t bytes[INTERPRET_PAGE_BYTES];
+    bool seen;            /* bytes are those last seen, even while they hold memory's no more */
+    uint32_t mark;        /* the watcher's own */
+    const uint8_t *bytes; /* OWN, or lent by the backing until it is written */
+    uint8_t own[INTERPRET_PAGE_BYTES];
     uint8_t before[INTERPRET_PAGE_BYTES]; /* while dirty: as fetched or last written back */
 };
 
@@ -45,8 +46,11 @@ struct interpret_range {
 
 enum { INTERPRET_RANGES = 64 }; /* written back at once, at most */
 
-/* Where pages come from and go to. Each gives false when the program itself could not do it. */
+/* Where pages come from and go to. Each gives false when the program itself could not do it.
+ * A backing may LEND pages in place of filling them (NULL: the program has none there): they must
+ * stay until the cache is dropped. Without WRITE_BACK what is written stays here. */
 struct interpret_backing {
+    const uint8_t *(*lend)(void *context, uint64_t number);
     bool (*fetch)(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES]);
     bool (*writable)(void *context, uint64_t number, uint8_t first_byte);
     bool (*write_back)(void *context, const struct interpret_range *ranges, size_t count);
@@ -178,7 +182,7 @@ static inline bool interpret_store_bytes(struct interpret_memory *memory, uint64
     page = interpret_page_write(memory, address >> INTERPRET_PAGE_SHIFT);
     if (!page)
         return false;
-    memcpy(page->bytes + offset, bytes, count);
+    memcpy(page->own + offset, bytes, count);
     return true;
 }
 

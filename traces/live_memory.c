@@ -73,7 +73,7 @@ static enum trace_store store_behind_the_end(struct space *space, uint64_t addre
             space->memory ? interpret_page_find(space->memory, number) : NULL;
         if (!page || !page->seen)
             return TRACE_NO_PROCESS;
-        page->bytes[at & (INTERPRET_PAGE_BYTES - 1)] = bytes[i];
+        page->own[at & (INTERPRET_PAGE_BYTES - 1)] = bytes[i];
     }
     return TRACE_STORED;
 }

@@ -11,17 +11,16 @@ enum {
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* The copy of a page: as the program last saw it. */
-static bool fetch(void *context, uint64_t number, uint8_t bytes[INTERPRET_PAGE_BYTES])
+/* A page as the program last saw it; it is copied when the path writes to it. */
+static const uint8_t *lend(void *context, uint64_t number)
 {
     struct wrong_path *path = context;
     const struct interpret_page *page;
 
     if (path->pages == WRONG_PATH_PAGES || !(page = interpret_page_known(path->below, number)))
-        return false;
+        return NULL;
     path->pages++;
-    memcpy(bytes, page->bytes, INTERPRET_PAGE_BYTES);
-    return true;
+    return page->bytes;
 }
 
 /* A store to a page that is read-only waits for its fault in vain; here it goes to the copy. */
@@ -33,7 +32,7 @@ static bool writable(void *context, uint64_t number, uint8_t first_byte)
     return true;
 }
 
-static const struct interpret_backing copies = {.fetch = fetch, .writable = writable};
+static const struct interpret_backing copies = {.lend = lend, .writable = writable};
 
 struct wrong_path *wrong_path_new(void)
 {

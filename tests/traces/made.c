@@ -105,7 +105,8 @@ static bool read_code(struct space *space, uint64_t number, uint8_t bytes[CODE_P
 
 static void make_world(uint32_t seed)
 {
-    static const struct interpret_backing backing = {fetch, writable, write_back};
+    static const struct interpret_backing backing = {
+        .fetch = fetch, .writable = writable, .write_back = write_back};
 
     memset(&world, 0, sizeof world);
     world.random = seed;

@@ -52,7 +52,8 @@ static bool write_back(void *context, const struct interpret_range *ranges, size
     return true;
 }
 
-static const struct interpret_backing backing = {fetch, writable, write_back};
+static const struct interpret_backing backing = {
+    .fetch = fetch, .writable = writable, .write_back = write_back};
 
 static int set_up(void **state)
 {
