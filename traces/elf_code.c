@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    SEGMENTS_MAX = 16,        /* executable ones; linkers make one or two */
+    SEGMENTS_MAX = 16,        /* loaded ones; linkers make four or five */
     HEADERS_MAX = 256,        /* program headers looked at */
     FILE_BYTES_MAX = 1 << 30, /* model choice: larger programs are refused */
 };
@@ -20,7 +20,8 @@ struct elf_code {
     bool is_64;
     unsigned segment_count;
     struct segment {
-        uint64_t address, bytes, offset;
+        uint64_t address, bytes, offset, memory_bytes;
+        uint32_t flags;
     } segment[SEGMENTS_MAX];
 };
 
@@ -44,12 +45,13 @@ static bool read_file(struct elf_code *code, const char *path, char error[512])
 
 static void add_segment(struct elf_code *code, uint64_t base, const Elf64_Phdr *header)
 {
-    if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) ||
-        code->segment_count == SEGMENTS_MAX || header->p_offset > code->file_bytes ||
+    if (header->p_type != PT_LOAD || code->segment_count == SEGMENTS_MAX ||
+        header->p_offset > code->file_bytes ||
         header->p_filesz > code->file_bytes - header->p_offset)
         return;
     code->segment[code->segment_count++] =
-        (struct segment){base + header->p_vaddr, header->p_filesz, header->p_offset};
+        (struct segment){base + header->p_vaddr, header->p_filesz, header->p_offset,
+                         header->p_memsz, header->p_flags};
 }
 
 /* The program header at AT, widened. False: it is not in the file. */
@@ -69,7 +71,8 @@ static bool program_header(const struct elf_code *code, uint64_t at, Elf64_Phdr 
                            .p_flags = narrow.p_flags,
                            .p_offset = narrow.p_offset,
                            .p_vaddr = narrow.p_vaddr,
-                           .p_filesz = narrow.p_filesz};
+                           .p_filesz = narrow.p_filesz,
+                           .p_memsz = narrow.p_memsz};
     return true;
 }
 
@@ -124,7 +127,7 @@ size_t elf_code_at(const struct elf_code *code, uint64_t address, uint8_t *bytes
     for (unsigned i = 0; i < code->segment_count; i++) {
         const struct segment *segment = &code->segment[i];
         uint64_t offset = address - segment->address;
-        if (offset >= segment->bytes)
+        if (!(segment->flags & PF_X) || offset >= segment->bytes)
             continue;
         if (count > segment->bytes - offset)
             count = (size_t)(segment->bytes - offset);
@@ -132,6 +135,42 @@ size_t elf_code_at(const struct elf_code *code, uint64_t address, uint8_t *bytes
         return count;
     }
     return 0;
+}
+
+/* What of the segment is in the page at ADDRESS. */
+static void map(const struct elf_code *code, const struct segment *segment, uint64_t address,
+                uint8_t page[ELF_CODE_PAGE_BYTES])
+{
+    uint64_t from = segment->offset + address - segment->address; /* in the file; whole pages are */
+    uint64_t end = segment->address + segment->bytes;
+    size_t count = ELF_CODE_PAGE_BYTES;
+
+    memset(page, 0, ELF_CODE_PAGE_BYTES);
+    if (address >= end || from >= code->file_bytes)
+        return;
+    if (count > code->file_bytes - from)
+        count = (size_t)(code->file_bytes - from);
+    if (segment->memory_bytes > segment->bytes && count > end - address)
+        count = (size_t)(end - address);
+    memcpy(page, code->file + from, count);
+}
+
+bool elf_code_page(const struct elf_code *code, uint64_t number, uint8_t bytes[ELF_CODE_PAGE_BYTES],
+                   bool *writable)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < code->segment_count; i++) {
+        const struct segment *segment = &code->segment[i];
+        uint64_t last = segment->address + segment->memory_bytes - 1;
+        if (!segment->memory_bytes || number < segment->address / ELF_CODE_PAGE_BYTES ||
+            number > last / ELF_CODE_PAGE_BYTES)
+            continue;
+        map(code, segment, number * ELF_CODE_PAGE_BYTES, bytes);
+        *writable = segment->flags & PF_W;
+        found = true;
+    }
+    return found;
 }
 
 void elf_code_close(struct elf_code *code)

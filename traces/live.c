@@ -72,7 +72,7 @@ static bool left_window(struct live *live, const struct live_thread *thread)
 {
     uint64_t ip = live_next_ip(thread);
 
-    if (!live->windowed || (ip >= live->window_low && ip < live->window_high))
+    if (!live->window.high || (ip >= live->window.low && ip < live->window.high))
         return false;
     live_kill_all(live);
     live->source.end.how = TRACE_ENDED_SNIPPET;
@@ -294,6 +294,19 @@ static bool cannot_be_traced(pid_t pid, const char *path, char error[512])
     return false;
 }
 
+/* A recording, too, begins with the snippet's first instruction. The kernel's stack pointer depends
+ * on the environment's size, the window's does not. */
+static void enter_window(const struct live *live, struct live_thread *thread)
+{
+    uint64_t word;
+
+    thread->regs.rip = live->window.low;
+    if (tracee_read(thread->tid, live->window.stack - sizeof word, &word, sizeof word) ==
+        sizeof word)
+        thread->regs.rsp = live->window.stack;
+    tracee_set_registers(thread->tid, &thread->regs);
+}
+
 /* The first program's image is there, as after an exec. */
 static bool take_image(struct live *live, struct live_thread *thread)
 {
@@ -305,13 +318,11 @@ static bool take_image(struct live *live, struct live_thread *thread)
     thread->space = live_add_space(live, live_mode(&thread->regs));
     if (!thread->space || !live_number_thread(live, thread))
         return false;
-    if (live->windowed) { /* a recording, too, begins with the snippet's first instruction */
-        thread->regs.rip = live->window_low;
-        tracee_set_registers(thread->tid, &thread->regs);
-    }
     if (live->cpuid)
         live->cpuid(live->cpuid_context, 1, 0, leaf1);
     tracee_edit_auxv(thread->tid, &thread->regs, live->cpuid ? &leaf1[3] : NULL);
+    if (live->window.high)
+        enter_window(live, thread);
     live_log_objects(live, thread->space, thread->tid);
     return true;
 }
@@ -356,8 +367,8 @@ static bool record(struct live *live, const struct trace_live_options *options, 
     return live->recorder != NULL;
 }
 
-struct trace_source *live_open(const struct trace_live_options *options, uint64_t window_low,
-                               uint64_t window_high, char error[512], int *status)
+struct trace_source *live_open(const struct trace_live_options *options,
+                               const struct live_window *window, char error[512], int *status)
 {
     char path[PROGRAM_PATH_BYTES];
     struct live *live;
@@ -385,9 +396,8 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
     live->native_only = options->native_only;
     live->long_mode = options->long_mode;
     live->quantum = options->short_turns ? LIVE_SHORT_TURN : LIVE_QUANTUM;
-    live->windowed = window_high != 0;
-    live->window_low = window_low;
-    live->window_high = window_high;
+    if (window)
+        live->window = *window;
     if (options->check && !(live->check = live_check_new(options->check_from))) {
         snprintf(error, 512, "no memory for a live run");
         free_all(live);
@@ -408,5 +418,5 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
 struct trace_source *trace_open_live(const struct trace_live_options *options, char error[512],
                                      int *status)
 {
-    return live_open(options, 0, 0, error, status);
+    return live_open(options, NULL, error, status);
 }

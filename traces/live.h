@@ -121,8 +121,7 @@ struct live {
     bool wrong_float_due;             /* its XMM and x87 registers are still the thread's */
     bool wrong_float_due_at[WRONG_PATH_MARKS];
 
-    bool windowed; /* deliver only instructions inside, end when they are left (snippets) */
-    uint64_t window_low, window_high;
+    struct live_window window; /* unless high is 0: all that is executed (snippets) */
 
     volatile sig_atomic_t interrupted;
     volatile sig_atomic_t first; /* process id of the first program while it lives, else 0 */

@@ -342,7 +342,7 @@ enum trace_result live_run_natively(struct trace_source *source, const uint64_t 
     struct live *live = (struct live *)source;
     struct native_run run = {.live = live, .stops = stops, .stop_count = count};
 
-    if (live->recorder || live->windowed) {
+    if (live->recorder || live->window.high) {
         live_fail(live, 2,
                   live->recorder ? "a run that is recorded cannot leave parts out"
                                  : "a snippet cannot leave parts out");

@@ -13,12 +13,11 @@ bool trace_live_possible(char why[256])
     return false;
 }
 
-struct trace_source *live_open(const struct trace_live_options *options, uint64_t window_low,
-                               uint64_t window_high, char error[512], int *status)
+struct trace_source *live_open(const struct trace_live_options *options,
+                               const struct live_window *window, char error[512], int *status)
 {
     (void)options;
-    (void)window_low;
-    (void)window_high;
+    (void)window;
     snprintf(error, 512, "%s", reason);
     *status = 3;
     return NULL;
@@ -27,5 +26,5 @@ struct trace_source *live_open(const struct trace_live_options *options, uint64_
 struct trace_source *trace_open_live(const struct trace_live_options *options, char error[512],
                                      int *status)
 {
-    return live_open(options, 0, 0, error, status);
+    return live_open(options, NULL, error, status);
 }

@@ -57,7 +57,7 @@ void live_log_objects(struct live *live, const struct space *space, pid_t tid)
     size_t count;
     FILE *file;
 
-    if (live->windowed) /* a snippet: its code has no file */
+    if (live->window.high) /* a snippet: its code has no file */
         return;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)tid);
     file = fopen(path, "re");

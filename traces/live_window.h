@@ -4,9 +4,13 @@
 
 #include "source.h"
 
-/* As trace_open_live(). With WINDOW_HIGH not 0, delivery begins with the first instruction executed
- * in WINDOW_LOW to WINDOW_HIGH (exclusive), and leaving the window ends the run. */
-struct trace_source *live_open(const struct trace_live_options *options, uint64_t window_low,
-                               uint64_t window_high, char error[512], int *status);
+struct live_window {
+    uint64_t low, high; /* of the instructions delivered, exclusive */
+    uint64_t stack;     /* the stack pointer at the start */
+};
+
+/* As trace_open_live(). With a WINDOW the run begins at its first byte and ends when it is left. */
+struct trace_source *live_open(const struct trace_live_options *options,
+                               const struct live_window *window, char error[512], int *status);
 
 #endif

@@ -33,7 +33,7 @@ static bool prepare(struct replay *replay)
     enum replay_step step;
 
     do
-        step = replay_log(replay);
+        step = replay->origin->next(replay);
     while (step == REPLAY_RECORD);
     if (step == REPLAY_STOP || step == REPLAY_ACCESS)
         return false;
@@ -95,6 +95,16 @@ static void fill_in(struct replay *replay, uint64_t ip, uint64_t flags,
     replay->executed++;
 }
 
+/* Of an instruction that a log says was interpreted. */
+static bool cannot_interpret(struct replay *replay)
+{
+    return replay_damaged(replay,
+                          "the instruction at 0x%llx cannot be executed here: damaged, or "
+                          "recorded where the interpreter knew more (by another version of "
+                          "p4sim, or with floating point on an x86 host)",
+                          (unsigned long long)replay->machine.state.registers.ip);
+}
+
 static bool interpret(struct replay *replay, struct trace_instruction *out)
 {
     const struct recipe_registers *registers = &replay->machine.state.registers;
@@ -107,11 +117,7 @@ static bool interpret(struct replay *replay, struct trace_instruction *out)
     replay->moved = false;
     if (!interpret_step(&replay->machine, &replay->entry->op, &replay->entry->recipe, out->access,
                         &count))
-        return replay_damaged(replay,
-                              "the instruction at 0x%llx cannot be executed here: damaged, or "
-                              "recorded where the interpreter knew more (by another version of "
-                              "p4sim, or with floating point on an x86 host)",
-                              (unsigned long long)ip);
+        return replay->origin->cannot(replay);
     replay->run_left--;
     out->access_count = (uint8_t)count;
     out->repetitions = replay->machine.repetitions;
@@ -153,12 +159,12 @@ static bool take_result(struct replay *replay, struct trace_instruction *out)
     return true;
 }
 
-/* What it does to the simulated processor; what it read is in the log. */
-static void access_register(struct replay *replay)
+struct trace_register_access replay_register_access(const struct replay *replay)
 {
     const struct recipe_registers *registers = &replay->machine.state.registers;
     unsigned kind = replay->entry->recipe.kind;
-    struct trace_register_access access = {
+
+    return (struct trace_register_access){
         .what = kind == RECIPE_RDTSC   ? TRACE_RDTSC
                 : kind == RECIPE_RDPMC ? TRACE_RDPMC
                 : kind == RECIPE_RDMSR ? TRACE_RDMSR
@@ -168,8 +174,16 @@ static void access_register(struct replay *replay)
         .value =
             (registers->gpr[GPR_DX] & 0xffffffff) << 32 | (registers->gpr[GPR_AX] & 0xffffffff),
     };
+}
+
+/* What it does to the simulated processor. */
+static void access_register(struct replay *replay)
+{
+    struct trace_register_access access = replay_register_access(replay);
 
     replay->source.registers(replay->source.registers_context, &access);
+    if (replay->origin->accessed)
+        replay->origin->accessed(replay, &access);
 }
 
 /* Does what the kernel does for programs, after the reader was told. True: tell it. */
@@ -435,7 +449,7 @@ static void replay_interrupt(struct trace_source *source)
     source->end.how = TRACE_ENDED_CUT;
 }
 
-static void replay_close(struct trace_source *source)
+void replay_close(struct trace_source *source)
 {
     struct replay *replay = replay_of(source);
 
@@ -455,7 +469,7 @@ static void replay_close(struct trace_source *source)
     free(replay);
 }
 
-static const struct trace_source_ops replay_ops = {
+const struct trace_source_ops replay_ops = {
     .next = replay_advance,
     .code_at = replay_code_at,
     .state = replay_state,
@@ -476,6 +490,8 @@ static const struct trace_source_ops replay_ops = {
 
 /* ---- opening -----------------------------------------------------------------------------------
  */
+
+static const struct replay_origin log_origin = {.next = replay_log, .cannot = cannot_interpret};
 
 /* The file is a plain stream: another source reads it. */
 static struct trace_source *open_flow(struct replay *replay, char error[512])
@@ -503,6 +519,7 @@ struct trace_source *trace_open_file(const char *path, char error[512], int *sta
         return NULL;
     }
     replay->source.ops = &replay_ops;
+    replay->origin = &log_origin;
     replay->reader = reader_open(path, error, status);
     if (!replay->reader) {
         replay_close(&replay->source);

@@ -29,8 +29,30 @@ struct replay_stored {
     uint8_t bytes[REPLAY_STORE_BYTES];
 };
 
+/* What the log said. */
+enum replay_step {
+    REPLAY_RECORD, /* a record was applied */
+    REPLAY_READY,  /* an instruction is to be executed: run_left or native tells how */
+    REPLAY_ACCESS, /* replay->access is to be done */
+    REPLAY_STOP,   /* the end, or an error in source.error */
+};
+
+struct replay;
+
+/* What tells how a run goes on: the log of a file, or what stands in its place (snippet_run.c). */
+struct replay_origin {
+    /* Goes on by one record. */
+    enum replay_step (*next)(struct replay *replay);
+    /* The instruction that is ready could not be interpreted: that ends the run. Gives false. */
+    bool (*cannot)(struct replay *replay);
+    /* The simulated processor did this for the instruction that is ready. NULL: what it read is in
+     * the log. */
+    void (*accessed)(struct replay *replay, const struct trace_register_access *access);
+};
+
 struct replay {
     struct trace_source source; /* first: the public handle */
+    const struct replay_origin *origin;
     struct reader *reader;
     struct recipe_decoder *decoder;
     enum { REPLAYING, REPLAY_ENDED, REPLAY_FAILED, REPLAY_INTERRUPTED } state;
@@ -80,19 +102,17 @@ struct replay {
     size_t stored_count;          /* since the last instruction was delivered */
 };
 
-/* What the log said. */
-enum replay_step {
-    REPLAY_RECORD, /* a record was applied */
-    REPLAY_READY,  /* an instruction is to be executed: run_left or native tells how */
-    REPLAY_ACCESS, /* replay->access is to be done */
-    REPLAY_STOP,   /* the end, or an error in source.error */
-};
-
 /* Reads on in the log by one record, or to the next chunk. */
 enum replay_step replay_log(struct replay *replay);
 
+/* Of every replay; those of a file. */
+extern const struct trace_source_ops replay_ops;
+
 /* The next instruction that is asked for; trace_source_ops.next. */
 enum trace_result replay_advance(struct trace_source *source, struct trace_instruction *out);
+
+/* What the instruction that is ready, which is one of those, asks of the simulated processor. */
+struct trace_register_access replay_register_access(const struct replay *replay);
 
 /* Something from outside is about to change the current thread's state, or to take its turn. */
 void replay_moves(struct replay *replay);
@@ -102,6 +122,9 @@ size_t replay_memory_at(struct trace_source *source, uint16_t process, uint64_t 
                         void *bytes, size_t count);
 enum trace_store replay_store(struct trace_source *source, uint16_t process, uint64_t address,
                               const void *bytes, size_t count);
+
+/* Frees all; trace_source_ops.close. */
+void replay_close(struct trace_source *source);
 
 /* Frees an address space. */
 void replay_drop(struct replay *replay, struct space *space);

@@ -1,11 +1,13 @@
 /*
  * An assembled snippet as a source. The text goes to the system's `as --32` or `as --64` between a
  * head and a tail of ours: behind its last byte stands a call of exit, behind that the entry point,
- * which only tells where the tail is: the live source begins at the snippet's first byte and
- * delivers what executes before the tail.
+ * which only tells where the tail is: the source begins at the snippet's first byte and delivers
+ * what executes before the tail. It is a live program where one can run, else the interpreter
+ * alone.
  */
 #define _GNU_SOURCE
-#include "live_window.h"
+#include "snippet.h"
+#include "snippet_run.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -23,6 +25,10 @@ enum {
     NAME_BYTES = 200,
     OUTPUT_BYTES = 4096,
 };
+
+/* The stack pointer at the start, the same in every environment. Model choice: 68 KB below where
+ * Linux has a stack's top, room for an environment; the kernel maps 128 KB below that at least. */
+static const uint64_t stack_32 = 0xfffed000, stack_64 = 0x7ffffffee000;
 
 static const char head[] = ".section .text\n";
 
@@ -197,32 +203,47 @@ static uint64_t entry_point(const char *path, bool long_mode)
     return long_mode ? header.wide.e_entry : header.narrow.e_entry;
 }
 
-static struct trace_source *open_snippet(const char *text, const char *name, bool long_mode,
-                                         trace_cpuid_fn *cpuid, void *cpuid_context,
-                                         const char *record_to, char error[512], int *status)
+/* A live program where one can run. */
+static struct trace_source *run(const struct snippet_options *options, const char *program,
+                                char error[512], int *status)
+{
+    char *argv[] = {(char *)(uintptr_t)program, NULL};
+    const struct trace_live_options live = {
+        .argv = argv,
+        .cpuid = options->cpuid,
+        .cpuid_context = options->cpuid_context,
+        .long_mode = options->long_mode,
+        .record_to = options->record_to,
+    };
+    const struct live_window window = {
+        .low = TEXT_ADDRESS,
+        .high = entry_point(program, options->long_mode) - TAIL_EXIT_BYTES,
+        .stack = options->long_mode ? stack_64 : stack_32,
+    };
+    char why[512] = "as it was asked for";
+    struct trace_source *source = NULL;
+
+    if (!options->interpret)
+        source = live_open(&live, &window, why, status);
+    *status = 3;
+    return source ? source : snippet_run_open(program, &live, &window, why, error);
+}
+
+struct trace_source *snippet_open(const struct snippet_options *options, char error[512],
+                                  int *status)
 {
     char path[sizeof((struct folder *)NULL)->path + NAME_BYTES];
-    char *argv[] = {path, NULL};
-    struct trace_live_options options = {
-        .argv = argv,
-        .cpuid = cpuid,
-        .cpuid_context = cpuid_context,
-        .long_mode = long_mode,
-        .record_to = record_to,
-    };
     struct trace_source *source = NULL;
     struct folder folder = {0};
 
     *status = 3;
-    if (!make_folder(&folder, name, long_mode, text)) {
+    if (!make_folder(&folder, options->name, options->long_mode, options->text)) {
         snprintf(error, 512, "cannot write the snippet to a temporary folder: %s", strerror(errno));
         return NULL;
     }
-    if (build(&folder, long_mode, error)) {
-        snprintf(path, sizeof path, "%s/p4sim-program", folder.path);
-        source = live_open(&options, TEXT_ADDRESS, entry_point(path, long_mode) - TAIL_EXIT_BYTES,
-                           error, status);
-    }
+    snprintf(path, sizeof path, "%s/p4sim-program", folder.path);
+    if (build(&folder, options->long_mode, error))
+        source = run(options, path, error, status);
     remove_folder(&folder);
     return source;
 }
@@ -231,7 +252,13 @@ struct trace_source *trace_open_snippet(const char *text, const char *name, bool
                                         trace_cpuid_fn *cpuid, void *cpuid_context, char error[512],
                                         int *status)
 {
-    return open_snippet(text, name, long_mode, cpuid, cpuid_context, NULL, error, status);
+    const struct snippet_options options = {.text = text,
+                                            .name = name,
+                                            .long_mode = long_mode,
+                                            .cpuid = cpuid,
+                                            .cpuid_context = cpuid_context};
+
+    return snippet_open(&options, error, status);
 }
 
 bool trace_record_snippet(const char *text, const char *name, const char *path,
@@ -239,8 +266,12 @@ bool trace_record_snippet(const char *text, const char *name, const char *path,
 {
     struct trace_instruction in;
     enum trace_result result = TRACE_OK;
-    struct trace_source *source =
-        open_snippet(text, name, false, cpuid, cpuid_context, path, error, status);
+    const struct snippet_options options = {.text = text,
+                                            .name = name,
+                                            .cpuid = cpuid,
+                                            .cpuid_context = cpuid_context,
+                                            .record_to = path};
+    struct trace_source *source = snippet_open(&options, error, status);
 
     if (!source)
         return false;

@@ -288,8 +288,11 @@ void lab_assert_equal(const struct lab_run *one, const struct lab_run *other)
 {
     for (size_t i = 0; i < one->count && i < other->count; i++) {
         if (!same(&one->instructions[i], &other->instructions[i]))
-            print_error("instruction %zu differs, at 0x%" PRIx64 " and 0x%" PRIx64 "\n", i,
-                        one->instructions[i].ip, other->instructions[i].ip);
+            print_error("instruction %zu differs, at 0x%" PRIx64 " and 0x%" PRIx64
+                        ", flags %u and %u, then 0x%" PRIx64 " and 0x%" PRIx64 "\n",
+                        i, one->instructions[i].ip, other->instructions[i].ip,
+                        one->instructions[i].flags, other->instructions[i].flags,
+                        one->instructions[i].next_ip, other->instructions[i].next_ip);
         assert_true(same(&one->instructions[i], &other->instructions[i]));
     }
     assert_int_equal(one->count, other->count);
