@@ -7,9 +7,8 @@
  * 0x1f80. Nothing else is mapped. A fault ends it with the signal the kernel makes of it; an
  * instruction the interpreter does not know, and a system call, end it with an error.
  *
- * Limits: general-protection faults of instructions the interpreter does not know, INT3 and loads
- * of segment registers are among those errors. What lies beyond the stack pointer's page is not
- * grown into further than the stack's 8 MB.
+ * Limits: what the interpreter does not know is not told from what would fault there; the stack has
+ * 8 MB; x87 functions are recorded as interpreted, whose replay elsewhere may round differently.
  */
 #ifndef TRACES_SNIPPET_RUN_H
 #define TRACES_SNIPPET_RUN_H

@@ -448,7 +448,9 @@ struct trace_source *trace_open_file(const char *path, char error[512], int *sta
 struct trace_source *trace_open_file_at(const char *path, uint64_t instruction, char error[512],
                                         int *status);
 /* Assembly text (GNU as, AT&T or with .intel_syntax) assembled by the system's `as --32`, or `as
- * --64` for LONG_MODE, run from its first byte until it leaves its own code. */
+ * --64` for LONG_MODE, run from its first byte until it leaves its own code: as a live program, or,
+ * where none can run, by the interpreter alone (end.note says so), which ends with TRACE_ERROR at a
+ * system call and at what it does not know. */
 struct trace_source *trace_open_snippet(const char *text, const char *name, bool long_mode,
                                         trace_cpuid_fn *cpuid, void *cpuid_context, char error[512],
                                         int *status);
