@@ -20,7 +20,12 @@ train_step("configuring" ${CMAKE_COMMAND} -S ${CMAKE_SOURCE_DIR} -B ${training}/
   -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER} -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF
   "-DCMAKE_C_FLAGS=${CMAKE_C_FLAGS} -fprofile-generate=${training}/counts -fprofile-prefix-path=${training}/build")
 train_step("building" ${CMAKE_COMMAND} --build ${training}/build --target p4sim)
-set(events branch_retired:MMTP+MMTM,uop_queue_writes,instr_retired,uops_retired:NBOGUS,uops_retired:NBOGUS:t=2)
+# All 18 counters, as tools/bench has them.
+set(events global_power_events:RUNNING,BSQ_cache_reference:RD_2ndL_MISS,page_walk_type,BPU_fetch_request)
+string(APPEND events ,TC_deliver_mode:DI,TC_deliver_mode:BI,uop_queue_writes,retired_branch_type)
+string(APPEND events ,x87_FP_uop,memory_cancel:64K_CONF,packed_DP_uop,load_port_replay)
+string(APPEND events ,instr_retired,uops_retired:NBOGUS,branch_retired,machine_clear:CLEAR)
+string(APPEND events ,resource_stall,uops_retired:NBOGUS:t=2)
 set(samples ${CMAKE_SOURCE_DIR}/tests/traces/samples)
 foreach(run "northwood;calculator" "northwood;pointer_chase" "northwood;matrix" "prescott;floats"
         "northwood-ht;calculator;matrix")
