@@ -68,6 +68,9 @@ static uint32_t address_of(const void *place)
 static void miss(char *table)
 {
     for (unsigned round = 0; round < ROUNDS; round++)
+#ifdef __clang__
+#pragma clang loop unroll(disable) /* one load, one label */
+#endif
         for (unsigned line = 0; line < LINES; line++) {
             char *at = table + line * STRIDE;
             __asm__ volatile("missing_load: movl (%%eax), %%eax"

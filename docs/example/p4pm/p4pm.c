@@ -60,7 +60,11 @@ static inline uint64_t read_counter(uint32_t counter)
  */
 
 /* Never copied into their callers: what a measurement adds is the same for each. */
+#ifdef __clang__
+#define SAME_EVERYWHERE __attribute__((noinline))
+#else
 #define SAME_EVERYWHERE __attribute__((noinline, noclone))
+#endif
 
 void p4pm_close(void)
 {
