@@ -53,6 +53,7 @@ struct stream {
     bool (*taken)(const struct stream *s, uint64_t iteration, uint32_t item);
     uint64_t seed; /* for TAKEN */
     uint16_t process;
+    uint64_t serial; /* of the last instruction given, from 1 on */
 };
 
 static inline void stream_add(struct stream *s, struct item item)
@@ -98,6 +99,7 @@ static inline enum nb_input_result stream_next(void *context, struct nb_instruct
     *out = (struct nb_instruction){.code = s->at, .repetitions = 1, .length = item->length};
     out->ip = STREAM_BASE + s->offset[s->at];
     out->process = s->process;
+    out->serial = ++s->serial;
     if (s->at == 0 && s->repetitions)
         out->repetitions = s->repetitions;
     stream_accesses(s, item, out);

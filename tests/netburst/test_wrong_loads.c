@@ -24,7 +24,7 @@ struct path {
     bool known;           /* the input executes wrong paths */
     uint8_t unknown, unmapped;
     bool write;
-    uint64_t address, last_serial;
+    uint64_t address;
     unsigned begun, executed;
 };
 
@@ -33,20 +33,11 @@ struct result {
     uint64_t walks;
 };
 
-static enum nb_input_result next(void *context, struct nb_instruction *out)
-{
-    struct path *path = context;
-    uint64_t serial = path->last_serial + 1;
-    enum nb_input_result result = stream_next(context, out);
-    out->serial = path->last_serial = serial;
-    return result;
-}
-
 static bool begin(void *context, uint64_t serial)
 {
     struct path *path = context;
     path->begun++;
-    assert_int_equal(serial, path->last_serial);
+    assert_int_equal(serial, path->stream.serial);
     return path->known;
 }
 
@@ -99,7 +90,7 @@ static struct result run(struct path *path)
     struct result result;
     struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = northwood.params.family_model});
     struct nb_input input = {.context = path,
-                             .next = next,
+                             .next = stream_next,
                              .code_at = stream_code_at,
                              .wrong_begin = begin,
                              .wrong_step = step};

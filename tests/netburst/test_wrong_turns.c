@@ -23,7 +23,6 @@ struct path {
     unsigned times;           /* so often the input said where they lead */
     bool told[PLACES], again; /* once, or each time the path comes there */
     uint32_t far, far2;       /* two places behind them */
-    uint64_t last_serial;
     unsigned begun, marks, backs;
     unsigned back_to[8];
     unsigned at_far, at_far2; /* executed there on the first path */
@@ -33,15 +32,6 @@ struct result {
     struct nb_stats stats;
     uint64_t written;
 };
-
-static enum nb_input_result next(void *context, struct nb_instruction *out)
-{
-    struct path *path = context;
-    uint64_t serial = path->last_serial + 1;
-    enum nb_input_result result = stream_next(context, out);
-    out->serial = path->last_serial = serial;
-    return result;
-}
 
 static bool begin(void *context, uint64_t serial)
 {
@@ -141,7 +131,7 @@ static struct result run(struct path *path)
     struct result result;
     struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = northwood.params.family_model});
     struct nb_input input = {.context = path,
-                             .next = next,
+                             .next = stream_next,
                              .code_at = stream_code_at,
                              .wrong_begin = begin,
                              .wrong_step = step,
@@ -284,7 +274,7 @@ static void an_input_that_keeps_no_marks_is_followed_as_predicted(void **state)
     path->to[0] = path->far;
     struct p4pmu *pmu = p4pmu_new(&(struct p4pmu_config){.model = northwood.params.family_model});
     struct nb_input input = {.context = path,
-                             .next = next,
+                             .next = stream_next,
                              .code_at = stream_code_at,
                              .wrong_begin = begin,
                              .wrong_step = step};
@@ -370,7 +360,7 @@ static struct result run_any(uint64_t seed, unsigned count, bool each_clock)
     for (unsigned i = 0; i < 2; i++) {
         path[i]->stream.process = (uint16_t)i;
         input[i] = (struct nb_input){.context = path[i],
-                                     .next = next,
+                                     .next = stream_next,
                                      .code_at = stream_code_at,
                                      .wrong_begin = begin_always,
                                      .wrong_step = step_anywhere,
